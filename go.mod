@@ -1,0 +1,3 @@
+module github.com/tack-agent/tack
+
+go 1.26.0
