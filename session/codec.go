@@ -54,6 +54,7 @@ var core = map[string]kind{
 	Parked{}.Type():      {1, Written, into[Parked]},
 	Released{}.Type():    {1, Written, into[Released]},
 	TurnStarted{}.Type(): {1, Written, into[TurnStarted]},
+	Halted{}.Type():      {1, Written, into[Halted]},
 	TurnEnded{}.Type():   {1, Written, into[TurnEnded]},
 	Header{}.Type():      {1, Written, into[Header]},
 	Until{}.Type():       {1, Written, into[Until]},

@@ -126,6 +126,16 @@ type TurnStarted struct {
 	Turn int `json:"turn"` // rises by one
 }
 
+// Halted says that the open turn is being ended although work is in flight:
+// its time is up. What waits is left alone.
+type Halted struct {
+	Turn   int       `json:"turn"`
+	Reason EndReason `json:"reason"` // EndBudget
+	Detail string    `json:"detail,omitempty"`
+	// Closed lists the questions that were open.
+	Closed []string `json:"closed,omitempty"`
+}
+
 // TurnEnded closes the open turn. If it failed, all runnable messages that
 // were accepted before are parked.
 type TurnEnded struct {
@@ -218,8 +228,10 @@ type Resulted struct {
 	Index     int         `json:"index"` // from 0
 	Result    chat.Result `json:"result"`
 	Concludes bool        `json:"concludes,omitempty"` // nothing is left to say after it
-	// What the call's own agents used, for the budget of the tree.
+	// Spent is what the call's own agents used, for the budget of the tree.
 	Spent Spent `json:"spent,omitzero"`
+	// Closed lists the call's questions that were open.
+	Closed []string `json:"closed,omitempty"`
 }
 
 // Spent is use that counts against a budget.
@@ -345,6 +357,7 @@ func (Cancelled) Type() string   { return "cancelled" }
 func (Parked) Type() string      { return "parked" }
 func (Released) Type() string    { return "released" }
 func (TurnStarted) Type() string { return "turn.started" }
+func (Halted) Type() string      { return "halted" }
 func (TurnEnded) Type() string   { return "turn.ended" }
 func (Header) Type() string      { return "header" }
 func (Until) Type() string       { return "until" }
@@ -393,6 +406,9 @@ func (f TurnEnded) Refs() []string {
 	return append(keys(MessageKey, f.Struck), keys(QuestionKey, f.Closed)...)
 }
 
+func (f Halted) Refs() []string   { return keys(QuestionKey, f.Closed) }
+func (f Resulted) Refs() []string { return keys(QuestionKey, f.Closed) }
+
 func (f Parked) Refs() []string { return keys(MessageKey, f.IDs) }
 
 func keys(key func(string) string, lists ...[]string) []string {
@@ -405,5 +421,5 @@ func keys(key func(string) string, lists ...[]string) []string {
 	return out
 }
 
-// plugins tells a plugin's fact from a core fact by its type alone.
+// pluginType tells a plugin's fact from a core fact by its type alone.
 func pluginType(t string) bool { return strings.Contains(t, "/") }
