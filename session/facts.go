@@ -126,12 +126,14 @@ type TurnStarted struct {
 	Turn int `json:"turn"` // rises by one
 }
 
-// Halted says that the open turn is being ended although work is in flight:
-// its time is up. What waits is left alone.
+// Halted says that the open turn is being ended although work is in flight or
+// owed: its time is up, or it was reopened too often. What waits is left alone
+// until the turn has ended.
 type Halted struct {
-	Turn   int       `json:"turn"`
-	Reason EndReason `json:"reason"` // EndBudget
-	Detail string    `json:"detail,omitempty"`
+	Turn    int       `json:"turn"`
+	Reason  EndReason `json:"reason"`            // EndBudget or EndFailed
+	Failure *Failure  `json:"failure,omitempty"` // of EndFailed
+	Detail  string    `json:"detail,omitempty"`  // for people
 	// Closed lists the questions that were open.
 	Closed []string `json:"closed,omitempty"`
 }
@@ -147,8 +149,6 @@ type TurnEnded struct {
 	// Struck lists the messages on which a hook broke; once more and they
 	// are refused.
 	Struck []string `json:"struck,omitempty"`
-	// Closed lists the questions that were open.
-	Closed []string `json:"closed,omitempty"`
 }
 
 // Failure says what went wrong, so that a program can tell.
@@ -402,14 +402,10 @@ func (f Cancelled) Refs() []string {
 	return append(refs, keys(QuestionKey, f.Closed)...)
 }
 
-func (f TurnEnded) Refs() []string {
-	return append(keys(MessageKey, f.Struck), keys(QuestionKey, f.Closed)...)
-}
-
-func (f Halted) Refs() []string   { return keys(QuestionKey, f.Closed) }
-func (f Resulted) Refs() []string { return keys(QuestionKey, f.Closed) }
-
-func (f Parked) Refs() []string { return keys(MessageKey, f.IDs) }
+func (f Parked) Refs() []string    { return keys(MessageKey, f.IDs) }
+func (f TurnEnded) Refs() []string { return keys(MessageKey, f.Struck) }
+func (f Halted) Refs() []string    { return keys(QuestionKey, f.Closed) }
+func (f Resulted) Refs() []string  { return keys(QuestionKey, f.Closed) }
 
 func keys(key func(string) string, lists ...[]string) []string {
 	var out []string

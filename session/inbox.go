@@ -46,8 +46,9 @@ type Pending struct {
 // Asked is a question for a call that has no result yet.
 type Asked struct {
 	Question
-	Seq   Seq
-	Reply *Reply // nil: open
+	Seq     Seq
+	Reply   *Reply // nil: open
+	Replied Seq    // of the reply
 }
 
 // Room is what messages take up.
@@ -142,7 +143,7 @@ func (b *Inbox) Apply(e Event) error {
 	case Question:
 		b.asked = append(b.asked, &Asked{Question: f, Seq: e.Seq})
 	case Reply:
-		b.replied(f)
+		b.replied(e.Seq, f)
 	case Resulted:
 		b.forgetQuestions(func(q *Asked) bool { return q.Answer == f.Answer && q.Index == f.Index })
 	case Halted:
@@ -171,25 +172,19 @@ func (b *Inbox) amend(seq Seq, f Amended) {
 	if old == nil {
 		return
 	}
-	p := *old
+	p := old.Amended(f.Parts)
 	p.From = seq
-	p.Size += chat.PartsSize(f.Parts) - old.parts()
-	if p.Message != nil {
-		m := *p.Message
-		m.Parts = f.Parts
-		p.Message = &m
-	}
 	b.room(p.Verb).add(old, -1)
-	b.room(p.Verb).add(&p, 1)
-	b.exchange(old, &p)
+	b.room(p.Verb).add(p, 1)
+	b.exchange(old, p)
 }
 
-// parts is the share of the size that an amendment replaces.
-func (p *Pending) parts() int64 {
-	if p.Message == nil {
-		return p.Size
-	}
-	return chat.PartsSize(p.Message.Parts)
+// Amended is p with other parts.
+func (p *Pending) Amended(parts []chat.Part) *Pending {
+	changed := *p
+	changed.Message = reworded(p.Message, parts)
+	changed.Size = changed.Message.Size()
+	return &changed
 }
 
 // drop takes a message out; one that isn't there was added by a hook.
@@ -233,11 +228,11 @@ func (b *Inbox) turnEnded(f TurnEnded) {
 	b.asked = nil
 }
 
-func (b *Inbox) replied(f Reply) {
+func (b *Inbox) replied(seq Seq, f Reply) {
 	for i, q := range b.asked {
 		if q.ID == f.ID && q.Reply == nil {
 			answered := *q
-			answered.Reply = &f
+			answered.Reply, answered.Replied = &f, seq
 			b.asked = slices.Clone(b.asked)
 			b.asked[i] = &answered
 		}
@@ -372,6 +367,12 @@ func (r *Room) add(p *Pending, sign int) {
 		r.OtherCount += sign
 		r.OtherBytes += int64(sign) * p.Size
 	}
+}
+
+// Without is the room as if p didn't take up its share.
+func (r Room) Without(p *Pending) Room {
+	r.add(p, -1)
+	return r
 }
 
 // find returns the place of the message accepted at seq in a list that has it.

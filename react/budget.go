@@ -1,0 +1,38 @@
+package react
+
+import (
+	"time"
+
+	"github.com/tack-agent/tack/session"
+)
+
+// spend counts use against the turn and the session.
+func (m *machine) spend(s session.Spent) {
+	m.Spent = m.Spent.Add(s)
+	if m.Turn.open() {
+		m.Turn.Spent = m.Turn.Spent.Add(s)
+	}
+}
+
+// exhausted says that nothing is left for another request.
+func (m *machine) exhausted() bool {
+	b := m.Settings.Budget
+	return m.Turn.open() && reached(m.Turn.Spent, b.Turn.Spent) ||
+		reached(m.Spent, b.Session.Spent) ||
+		reached(m.Spent.Add(m.Children), b.Tree.Spent)
+}
+
+func reached(spent, limit session.Spent) bool {
+	return limit.Steps > 0 && spent.Steps >= limit.Steps ||
+		limit.Tokens > 0 && spent.Tokens >= limit.Tokens ||
+		limit.Cost > 0 && spent.Cost >= limit.Cost
+}
+
+// deadline is when the open turn's time is up; zero if it has no limit.
+func (m *machine) deadline() time.Time {
+	wall := m.Settings.Budget.Turn.Wall
+	if !m.Turn.open() || wall <= 0 {
+		return time.Time{}
+	}
+	return m.Turn.At.Add(wall)
+}
