@@ -9,6 +9,7 @@ package agent
 
 import (
 	"context"
+	"iter"
 
 	"github.com/tack-agent/tack/chat"
 	"github.com/tack-agent/tack/plugin"
@@ -84,10 +85,11 @@ type Running interface {
 	Scope() *plugin.Scope
 	// Record appends a plugin's fact. It places no message and wakes nothing.
 	Record(ctx context.Context, n session.Noted) (session.Seq, error)
-	// Watch tells of the deltas of answers as they are made, first what the
-	// attempt under way has made so far. A slow reader gets them joined. It
+	// Watch yields the deltas of answers as they are made, first what the
+	// attempt under way has made so far. A slow reader gets them joined; none
+	// is yielded once its attempt's answer, or the next attempt, is stored. It
 	// ends with the context or the agent.
-	Watch(ctx context.Context) <-chan Delta
+	Watch(ctx context.Context) iter.Seq[Delta]
 	// Close suspends: work in flight is ended, calls get their results, the
 	// turn stays open and pending messages stay pending for the next owner.
 	// All who close wait for the same end, at most the grace time. Bodies that
