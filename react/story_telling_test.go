@@ -58,7 +58,7 @@ func (s *story) fact(f session.Fact) string {
 	case session.Accepted:
 		return phrase(f.Type(), f.Verb, f.Message.ID, fromText(f.Message.Source), partsText(f.Message.Parts))
 	case session.Entered:
-		return phrase(f.Type(), stepName(f.Turn, f.Step), fmt.Sprintf("due=%d:", f.Due), entriesText(f.Messages))
+		return phrase(f.Type(), stepName(f.Turn, f.Step), fmt.Sprintf("due=%d:", f.Due), s.entriesText(f.Messages))
 	case session.Refused:
 		return phrase(f.Type(), f.ID, spoken(f.Hook, f.Reason))
 	case session.Taken:
@@ -127,7 +127,8 @@ func (s *story) otherFact(f session.Fact) string {
 	}
 }
 
-func entriesText(list []session.Entry) string {
+// entriesText lists what enters; @ is the fact that amended a message.
+func (s *story) entriesText(list []session.Entry) string {
 	if len(list) == 0 {
 		return "nobody"
 	}
@@ -137,12 +138,22 @@ func entriesText(list []session.Entry) string {
 		case e.Added != nil:
 			out = append(out, phrase("+"+e.ID, partsText(e.Added.Parts)))
 		case e.Parts != nil:
-			out = append(out, phrase(e.ID, "as", partsText(e.Parts)))
+			out = append(out, phrase(s.entryName(e), "as", partsText(e.Parts)))
 		default:
-			out = append(out, e.ID)
+			out = append(out, s.entryName(e))
 		}
 	}
 	return strings.Join(out, ", ")
+}
+
+func (s *story) entryName(e session.Entry) string {
+	if e.From == 0 || int(e.From) > len(s.log) {
+		return fmt.Sprintf("%s@%d?", e.ID, e.From)
+	}
+	if _, first := s.log[e.From-1].Fact.(session.Accepted); first {
+		return e.ID
+	}
+	return fmt.Sprintf("%s@%d", e.ID, e.From)
 }
 
 func cancelledLine(f session.Cancelled) string {
