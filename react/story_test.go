@@ -20,11 +20,10 @@ package react
 //	owes ask 1.1, cause 3
 //
 // Each fact is a line that begins with its sequence; a + before it says that
-// the fact is in one append with the fact above. 1.2 is turn 1's step 2, and
-// 5/0 the first call of the answer at 5. "told" is what the caller is told,
-// "owes" what the world must do when all commands of the block are done.
-// Times are since the story's beginning; times and sequences are never chosen
-// by a story.
+// the fact is in one append with the fact above. 1.2 is turn 1's step 2, 5/0
+// the first call of the answer at 5, and f1@6 is f1 as the fact at 6 amended it.
+// "told" is what the caller is told, "owes" what the world must do when all
+// commands of the block are done. Times are since the story's beginning.
 //
 // Callers:
 //
