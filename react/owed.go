@@ -12,7 +12,7 @@ func (m *machine) owed() work {
 		return w
 	}
 	if until := m.deadline(); !until.IsZero() {
-		w.alarm = waiting{cause: t.Started, until: until}
+		w.alarm = waiting{cause: t.Alarm, until: until}
 	}
 	switch t.Phase {
 	case atBoundary:

@@ -37,6 +37,9 @@ type Accepted struct {
 	Verb    Verb         `json:"verb"`
 	Message chat.Message `json:"message"`
 	Digest  chat.Digest  `json:"digest"` // of Message, for telling replays from conflicts
+	// Objects marks what a stopping hook said against the end of the turn. All
+	// that was said against one end enters together.
+	Objects bool `json:"objects,omitempty"`
 }
 
 // Entered says that a step began, and with it which messages the model sees
