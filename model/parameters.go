@@ -55,6 +55,9 @@ func ParseParameters(raw json.RawMessage) (Parameters, error) {
 	if _, err := in.Token(); !errors.Is(err, io.EOF) {
 		return Parameters{}, errors.New("parse parameters: something follows the object")
 	}
+	if string(p.Provider) == "null" {
+		p.Provider = nil
+	}
 	return p, p.Validate()
 }
 

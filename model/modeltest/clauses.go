@@ -235,14 +235,14 @@ func (t *trial) cancel() {
 	if !t.wait(h) || !heard {
 		return
 	}
-	t.stopped(h, ctx)
+	t.stopped(ctx, h)
 	if partial, _ := h.assembler.Stop(); partial.Text() != prose || !partial.Interrupted {
 		t.broken("what was streamed is %+v, want the text %q, interrupted", partial, prose)
 	}
 }
 
 // stopped checks the error of an Ask whose context has ended.
-func (t *trial) stopped(h *hearing, ctx context.Context) {
+func (t *trial) stopped(ctx context.Context, h *hearing) {
 	t.Helper()
 	if h.err == nil || !errors.Is(h.err, ctx.Err()) {
 		t.broken("Ask returned (%q, %v), want an error that is %v", h.finish, h.err, ctx.Err())
@@ -262,7 +262,7 @@ func (t *trial) cancelWaiting() {
 	}
 	cancel()
 	if t.wait(h) {
-		t.stopped(h, ctx)
+		t.stopped(ctx, h)
 	}
 }
 
@@ -274,7 +274,7 @@ func (t *trial) cancelled() {
 	if !t.wait(h) {
 		return
 	}
-	t.stopped(h, ctx)
+	t.stopped(ctx, h)
 	if sent := s.Sent(); len(sent) > 0 || h.length() > 0 {
 		t.broken("%d requests were sent and %d bytes told", len(sent), h.length())
 	}

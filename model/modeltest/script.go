@@ -197,6 +197,7 @@ func wait(ctx context.Context, d time.Duration) error {
 
 func (s *Script) end(ctx context.Context, turn Turn, tell func(model.Delta)) (chat.Finish, error) {
 	switch turn.End {
+	case EndsWhole:
 	case EndsBroken:
 		return "", &model.Failure{Kind: model.FailureBroken, Text: "the script ended the turn without a finish"}
 	case EndsIdle:
