@@ -80,7 +80,9 @@ func (r *reference) ruled(id, fate string) {
 	m := r.pending(id, "F2")
 	r.must(slices.Contains(r.unit.batch, m), "F2", "only messages of the batch %s %s, got %s", names(r.unit.batch), fate, id)
 	r.end(m, fate)
-	r.turn.due = r.head // of what is left, should nothing of the batch enter
+	if m.verb.Wakes() {
+		r.turn.due = r.head // of what is left, should nothing of the batch enter
+	}
 	r.saw("message " + fate)
 }
 

@@ -3,35 +3,49 @@ package react
 import (
 	"fmt"
 	"reflect"
+
+	"github.com/tack-agent/tack/chat"
 )
 
 // aside are fields that aren't state: what undo needs, and what lists of facts
 // a snapshot wants.
 var aside = map[string]bool{"was": true, "then": true, "journal": true, "marked": true, "missing": true}
 
-// difference is the path to the first field in which a and b differ, with both
-// values; empty if they are equal. Nil and empty lists and maps are the same.
-func difference(a, b any) string {
-	return differs(reflect.ValueOf(a), reflect.ValueOf(b), "")
+// equals compares values of two machines. What it found equal of the content
+// of messages, which never changes, it doesn't look at again.
+type equals struct {
+	known  map[[2]uintptr]bool
+	fields map[reflect.Type][]field // looking them up anew costs the most
 }
 
-func differs(a, b reflect.Value, path string) string {
+type field struct {
+	index int
+	name  string
+}
+
+func newEquals() equals {
+	return equals{known: map[[2]uintptr]bool{}, fields: map[reflect.Type][]field{}}
+}
+
+// difference is the path to the first field in which a and b differ, with both
+// values; empty if they are equal. Nil and empty lists and maps are the same.
+func (q *equals) difference(a, b any) string {
+	return q.differs(reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+func (q *equals) differs(a, b reflect.Value) string {
 	switch a.Kind() {
 	case reflect.Pointer:
-		return differsBehind(a, b, path)
+		return q.differsBehind(a, b)
 	case reflect.Interface:
 		if a.IsNil() || b.IsNil() || a.Elem().Type() != b.Elem().Type() {
-			return unless(a.IsNil() == b.IsNil() && a.IsNil(), a, b, path)
+			return unless(a.IsNil() && b.IsNil(), a, b)
 		}
-		return differs(a.Elem(), b.Elem(), path)
+		return q.differs(a.Elem(), b.Elem())
 	case reflect.Struct:
-		for i := range a.NumField() {
-			name := a.Type().Field(i).Name
-			if aside[name] {
-				continue
-			}
-			if d := differs(a.Field(i), b.Field(i), path+"."+name); d != "" {
-				return d
+		for _, f := range q.fieldsOf(a.Type()) {
+			if d := q.differs(a.Field(f.index), b.Field(f.index)); d != "" {
+				return "." + f.name + d
 			}
 		}
 		return ""
@@ -39,58 +53,78 @@ func differs(a, b reflect.Value, path string) string {
 		if a.Len() == b.Len() && a.Pointer() == b.Pointer() {
 			return ""
 		}
-		return differsInList(a, b, path)
+		return q.differsInList(a, b)
 	case reflect.Array:
-		return differsInList(a, b, path)
+		return q.differsInList(a, b)
 	case reflect.Map:
-		return differsInMap(a, b, path)
+		return q.differsInMap(a, b)
 	default:
-		return unless(a.Equal(b), a, b, path)
+		return unless(a.Equal(b), a, b)
 	}
 }
 
-func differsBehind(a, b reflect.Value, path string) string {
-	switch {
-	case a.IsNil() || b.IsNil():
-		return unless(a.IsNil() == b.IsNil(), a, b, path)
-	case a.Pointer() == b.Pointer():
+func (q *equals) differsBehind(a, b reflect.Value) string {
+	if a.IsNil() || b.IsNil() {
+		return unless(a.IsNil() == b.IsNil(), a, b)
+	}
+	pair := [2]uintptr{a.Pointer(), b.Pointer()}
+	if pair[0] == pair[1] || q.known[pair] {
 		return ""
-	default:
-		return differs(a.Elem(), b.Elem(), path)
 	}
+	d := q.differs(a.Elem(), b.Elem())
+	switch a.Type() {
+	case reflect.TypeFor[*chat.Message](), reflect.TypeFor[*chat.Answer](), reflect.TypeFor[*chat.Result]():
+		q.known[pair] = d == ""
+	}
+	return d
 }
 
-func differsInList(a, b reflect.Value, path string) string {
+func (q *equals) differsInList(a, b reflect.Value) string {
 	if a.Len() != b.Len() {
-		return fmt.Sprintf("%s: %d and %d long: %+v and %+v", path, a.Len(), b.Len(), a, b)
+		return fmt.Sprintf(": %d and %d long: %+v and %+v", a.Len(), b.Len(), a, b)
 	}
 	for i := range a.Len() {
-		if d := differs(a.Index(i), b.Index(i), fmt.Sprintf("%s[%d]", path, i)); d != "" {
-			return d
+		if d := q.differs(a.Index(i), b.Index(i)); d != "" {
+			return fmt.Sprintf("[%d]%s", i, d)
 		}
 	}
 	return ""
 }
 
-func differsInMap(a, b reflect.Value, path string) string {
+func (q *equals) differsInMap(a, b reflect.Value) string {
 	if a.Len() != b.Len() {
-		return fmt.Sprintf("%s: %d and %d long", path, a.Len(), b.Len())
+		return fmt.Sprintf(": %d and %d long", a.Len(), b.Len())
 	}
-	for _, key := range a.MapKeys() {
-		in := fmt.Sprintf("%s[%v]", path, key)
-		if !b.MapIndex(key).IsValid() {
-			return in + ": missing"
+	for pairs := a.MapRange(); pairs.Next(); {
+		other := b.MapIndex(pairs.Key())
+		if !other.IsValid() {
+			return fmt.Sprintf("[%v]: missing", pairs.Key())
 		}
-		if d := differs(a.MapIndex(key), b.MapIndex(key), in); d != "" {
-			return d
+		if d := q.differs(pairs.Value(), other); d != "" {
+			return fmt.Sprintf("[%v]%s", pairs.Key(), d)
 		}
 	}
 	return ""
 }
 
-func unless(same bool, a, b reflect.Value, path string) string {
+func unless(same bool, a, b reflect.Value) string {
 	if same {
 		return ""
 	}
-	return fmt.Sprintf("%s: %+v and %+v", path, a, b)
+	return fmt.Sprintf(": %+v and %+v", a, b)
+}
+
+// fieldsOf lists the fields of a type that are state.
+func (q *equals) fieldsOf(t reflect.Type) []field {
+	list, known := q.fields[t]
+	if known {
+		return list
+	}
+	for i := range t.NumField() {
+		if name := t.Field(i).Name; !aside[name] {
+			list = append(list, field{i, name})
+		}
+	}
+	q.fields[t] = list
+	return list
 }
