@@ -54,7 +54,8 @@ type shownItem struct {
 	from, to session.Seq
 	calls    int  // of an answer
 	open     int  // of an answer: calls without a result
-	unseen   bool // a message that no answered request has held
+	unseen   bool // no answered request has held it
+	summary  bool // of what was replaced
 	result   int  // 1 and up for the results of an answer
 }
 
@@ -88,6 +89,7 @@ type expectedTurn struct {
 	blocked   bool // what would have kept it from ending was refused
 	answer    session.Seq
 	calls     []expectedCall
+	until     time.Time // of the wait
 	children  []session.ID
 	settings  session.Configured
 	spent     spending
@@ -110,8 +112,9 @@ type unit struct {
 	due    session.Seq
 	batch  []*expected
 	turn   expectedTurn
-	wish   string // what is to come of a consultation
+	wish   string // what is to come of a consultation, or is wrong with a replacement
 	end    string // and how the turn is to end
+	open   bool   // the page doesn't say whether a summary can be unseen
 }
 
 func newReference(limits Limits) *reference {
@@ -125,6 +128,11 @@ func (r *reference) read(in input, events []session.Event, out outcome) {
 	r.unit = unit{in: in, events: events, due: due, batch: batch, turn: r.turn}
 	if c, is := in.(consulted); is && !out.stale {
 		r.unit.wish = r.wished(c)
+	}
+	if f, is := in.(replace); is {
+		from, to, wrong := r.span(f.fact)
+		r.unit.wish = wrong
+		r.unit.open = wrong == "" && slices.ContainsFunc(r.shown[from:to], func(s shownItem) bool { return s.summary })
 	}
 	for i, e := range events {
 		r.must(e.Seq == r.head+1, "D7", "event %d, got %d", r.head+1, e.Seq)
@@ -187,7 +195,7 @@ func (r *reference) applyStep(e session.Event) {
 		r.header = f
 	case session.Until:
 		r.must(t.open && t.stop == nil && t.phase == requested, "L9", "waiting only for a request that failed")
-		t.phase = pausing
+		t.phase, t.until = pausing, f.At
 	case session.Attempt:
 		r.must(t.open && t.stop == nil && (t.phase == requested || t.phase == pausing), "C5", "no request when none is owed")
 		r.retried(e.Seq, f.Number)
@@ -214,6 +222,8 @@ func (r *reference) applyStep(e session.Event) {
 		if !f.Detached {
 			t.children = append(t.children, f.Child)
 		}
+	case session.Forked:
+		r.forked()
 	case session.Parent:
 		r.must(e.Seq == 1, "C8", "parent as the first fact")
 		r.parent = &f
@@ -348,6 +358,16 @@ func (r *reference) question(id string) *expectedQuestion {
 		}
 	}
 	return nil
+}
+
+// forked is S3: what was pending was never accepted here, an open turn is
+// closed, and the fork belongs to a person.
+func (r *reference) forked() {
+	for _, m := range r.waiting {
+		delete(r.messages, m.id)
+	}
+	r.waiting, r.parent = nil, nil
+	r.turn, r.session = expectedTurn{}, spending{}
 }
 
 // close ends the open questions, of one call or of all (-1), and checks that

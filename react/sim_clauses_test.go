@@ -155,7 +155,8 @@ func (r *reference) released(seq session.Seq, f session.Released, before session
 		a, after := before.(session.Accepted)
 		rightful = after && a.Verb.Wakes() && r.principal(a.Message.Source)
 	case session.ReleaseCompleted:
-		_, rightful = before.(session.TurnEnded)
+		end, after := before.(session.TurnEnded)
+		rightful = after && end.Reason == session.EndCompleted && r.unit.turn.steps > 0
 	}
 	r.must(rightful, "C9", "no release by %s here", f.By)
 	for _, m := range r.waiting {
@@ -243,10 +244,13 @@ func (r *reference) checkReason(f session.TurnEnded) {
 	case session.EndCancelled:
 		r.checkCancelled(f)
 	case session.EndBudget:
+		r.must(t.stop != nil || r.alarmed() || !r.natural(), "L10", "no more than its natural end")
 		r.must(t.stop == nil && r.left(true) <= 0 || t.stop != nil && t.stop.Reason == f.Reason || r.alarmed(), "L10", "budget as a reason only when it is spent")
 	case session.EndFailed:
 		switch in := r.unit.in.(type) {
-		case consulted, failed, maintained:
+		case consulted, maintained:
+		case failed:
+			r.must(!in.again || in.replaced != nil || t.tries >= r.limits.Attempts, "L9", "attempt %d of %d", t.tries+1, r.limits.Attempts)
 		case reopen:
 			r.must(t.tries > r.limits.Attempts, "F3", "no failure within %d attempts, this is %d", r.limits.Attempts, t.tries)
 		default:
@@ -423,7 +427,7 @@ func (r *reference) placeResult(seq session.Seq, index int) {
 	r.shown[at].open--
 	for at++; at < len(r.shown) && r.shown[at].result > 0 && r.shown[at].result <= index; at++ {
 	}
-	r.shown = slices.Insert(r.shown, at, shownItem{what: fmt.Sprint("result ", seq), from: seq, to: seq, result: index + 1})
+	r.shown = slices.Insert(r.shown, at, shownItem{what: fmt.Sprint("result ", seq), from: seq, to: seq, result: index + 1, unseen: true})
 }
 
 func (r *reference) asked(f session.Question) {
@@ -435,37 +439,51 @@ func (r *reference) asked(f session.Question) {
 
 // replaced is R3.
 func (r *reference) replaced(seq session.Seq, f session.Replaced) {
-	var kept []shownItem
-	at := -1
-	calls, results := 0, 0
-	for _, s := range r.shown {
-		if s.to < f.From || s.from > f.To {
-			kept = append(kept, s)
-			continue
-		}
-		if at < 0 {
-			at = len(kept)
-		}
-		r.must(s.from >= f.From && s.to <= f.To, "R3", "an older replacement cut by %d to %d", f.From, f.To)
-		r.must(!s.unseen, "R3", "%s to stay: it wasn't seen yet", s.what)
-		r.must(s.open == 0, "R3", "%s to stay: it has open calls", s.what)
-		calls += s.calls
-		if s.result > 0 {
-			results++
-		}
-	}
-	r.must(at >= 0 && calls == results, "R3", "no cut between calls and results: %d calls and %d results in %d to %d", calls, results, f.From, f.To)
+	from, to, err := r.span(f)
+	r.must(err == "", "R3", "no replacement of %d to %d: %s", f.From, f.To, err)
 	var made []shownItem
 	for _, m := range f.Messages {
-		made = append(made, shownItem{what: says(m.ID, chat.PlainText(m.Parts)), from: f.From, to: f.To})
+		made = append(made, shownItem{what: says(m.ID, chat.PlainText(m.Parts)), from: f.From, to: f.To, summary: true})
 	}
-	r.shown = slices.Insert(kept, at, made...)
+	r.shown = slices.Concat(r.shown[:from], made, r.shown[to:])
 	r.session.most = r.session.most.Add(f.Spent)
 	r.turn.spent.most = r.turn.spent.most.Add(f.Spent)
 	if r.turn.phase == boundary && r.turn.open {
 		r.turn.due = seq
 	}
 	r.saw(fmt.Sprintf("replaced by %T", r.unit.in))
+}
+
+// span finds what a replacement stands for, or says what is wrong with it.
+func (r *reference) span(f session.Replaced) (from, to int, wrong string) {
+	from = -1
+	for i, s := range r.shown {
+		if s.to < f.From || s.from > f.To {
+			continue
+		}
+		if from < 0 {
+			from = i
+		}
+		if to > 0 && to < i {
+			return 0, 0, "it parts results"
+		}
+		to = i + 1
+		switch {
+		case s.from < f.From || s.to > f.To:
+			return 0, 0, "it cuts " + s.what
+		case s.unseen:
+			return 0, 0, s.what + " wasn't seen yet"
+		case s.open > 0:
+			return 0, 0, s.what + " has open calls"
+		}
+	}
+	switch {
+	case from < 0:
+		return 0, 0, "nothing is there"
+	case r.shown[from].result > 0, to < len(r.shown) && r.shown[to].result > 0:
+		return 0, 0, "it parts calls and results"
+	}
+	return from, to, ""
 }
 
 // left is what the budget leaves: 0 or less is nothing. Counted generously it

@@ -67,6 +67,11 @@ func (w *world) pick(r *rand.Rand) func(*world, *rand.Rand) {
 		{5, (*world).tellLate},
 		{more(w.temper.crashing, 1, 4), (*world).crash},
 		{2, func(w *world, _ *rand.Rand) { w.snapshot() }},
+		{1, func(w *world, r *rand.Rand) {
+			if chance(r, 20) {
+				w.fork(r)
+			}
+		}},
 		{4, (*world).group},
 	}
 	total := 0

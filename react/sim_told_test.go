@@ -28,6 +28,16 @@ func (r *reference) told(in input, events []session.Event, out outcome) {
 		if !errors.Is(out.err, agent.ErrFull) {
 			r.toldFate(in.id, events, out)
 		}
+	case resume:
+		r.must(out.err == nil, "C9", "no error, got %v", out.err)
+	case reply:
+		r.toldReply(in, events, out)
+	case replace:
+		r.must((out.err != nil) == (r.unit.wish != "") || r.unit.open, "R3", "an error only if it can't be (%s), got %v", r.unit.wish, out.err)
+		r.must((out.err == nil) == (len(events) > 0), "R3", "an error or a fact, got %v and %d facts", out.err, len(events))
+		if out.err != nil {
+			r.saw("replacement refused")
+		}
 	case consulted:
 		if !out.stale {
 			r.must(r.unit.wish == r.happened(), "F2", "%s\n  got      %s", r.unit.wish, r.happened())
@@ -56,6 +66,18 @@ func (r *reference) toldReceipt(in deliver, events []session.Event, out outcome)
 		r.must(out.receipt == want && m.verb == in.verb, "D3", "%v, got %v", want, out.receipt)
 		r.saw("replay of a pending message")
 	}
+}
+
+// toldReply is Q1: the first reply wins, another is harmless.
+func (r *reference) toldReply(in reply, events []session.Event, out outcome) {
+	q := r.question(in.fact.ID)
+	if len(events) > 0 {
+		r.must(out.err == nil && !out.absent, "Q1", "no error, got %v", out.err)
+		r.saw("question answered")
+		return
+	}
+	r.must(q.fate != "open", "Q1", "question %s answered: it is open", q.id)
+	r.saw("reply too late: " + q.fate)
 }
 
 func whose(s chat.Source) string {
@@ -211,6 +233,10 @@ func (r *reference) owes(w work) {
 		r.must(w.ask.cause == t.cause && w.ask.turn == r.turns && w.ask.step == t.steps && w.ask.attempt == t.tries, "F3",
 			"request %d for step %d of turn %d, attempt %d, got %+v", t.cause, t.steps, r.turns, t.tries, w.ask)
 		r.must(fmt.Sprint(w.ask.settings) == fmt.Sprint(t.settings), "R2", "settings %v, got %v", t.settings, w.ask.settings)
+	case "wait":
+		r.must(w.wait.until.Equal(t.until), "L11", "waiting until %v, got %v", t.until, w.wait.until)
+	case "halt":
+		r.owesHalt(w.halt)
 	case "calls":
 		var calls []int
 		for _, c := range w.calls {
@@ -226,6 +252,45 @@ func (r *reference) owes(w work) {
 	if t.open && t.stop == nil && wall > 0 {
 		r.must(w.alarm.cause != 0 && w.alarm.until.Equal(t.began.Add(wall)), "L10", "an alarm at %v, got %v", t.began.Add(wall), w.alarm)
 	}
+}
+
+// owesHalt is C5: what may be in flight comes back, all else is settled.
+func (r *reference) owesHalt(h halting) {
+	t := &r.turn
+	r.must((h.ask == t.cause) == (t.phase == requested) && (h.ask != 0) == (t.phase == requested), "C5", "request %d stopped while %s, got %d", t.cause, t.phase, h.ask)
+	var open, got []int
+	for i, c := range t.calls {
+		if !c.done {
+			open = append(open, i)
+		}
+	}
+	for _, c := range h.calls {
+		got = append(got, c.index)
+	}
+	r.must(slices.Equal(open, got), "C5", "calls %v stopped, got %v", open, got)
+	r.must(len(open) > 0 || t.phase == requested, "C7", "the turn to end: nothing is in flight")
+	if in, is := r.unit.in.(reopen); is {
+		r.must(t.stop.Reason != session.EndCancelled, "F3", "a stopped turn only ended when %s", in.mode)
+		r.saw("halt owed after reopening")
+	}
+}
+
+// views is I1: what waits, and why, as the inbox shows it.
+func (r *reference) views(pending []*session.Pending) {
+	same := slices.EqualFunc(pending, r.waiting, func(p *session.Pending, m *expected) bool {
+		return p.ID == m.id && p.Verb == m.verb && p.Parked == m.parked && p.Since == m.since && p.Struck == m.struck
+	})
+	if same {
+		return
+	}
+	var got, want []string
+	for _, p := range pending {
+		got = append(got, fmt.Sprint(p.ID, p.Parked, p.Since, p.Struck))
+	}
+	for _, m := range r.waiting {
+		want = append(want, fmt.Sprint(m.id, m.parked, m.since, m.struck))
+	}
+	r.must(false, "I1", "waiting %v, got %v", want, got)
 }
 
 func (r *reference) work() string {

@@ -165,6 +165,7 @@ func (w *world) store(units []told) {
 		w.ref.owes(u.work)
 	}
 	w.compare(w.live, "after an append")
+	w.ref.views(w.live.talk.Inbox.Pending())
 	if ask := w.live.owed().ask.cause; ask != 0 && ask != w.asked {
 		w.asked = ask
 		w.ref.sees(w.live.talk.Transcript.Items())
@@ -228,6 +229,25 @@ func (w *world) crash(r *rand.Rand) {
 		w.saw("crash after reopening")
 		w.crash(r)
 	}
+}
+
+// fork goes on in a fork of the session, cut at a step boundary.
+func (w *world) fork(r *rand.Rand) {
+	if t := &w.ref.turn; len(w.log) == 0 || t.open && (t.phase != boundary || t.stop != nil) {
+		return
+	}
+	w.saw("fork")
+	for _, m := range w.ref.waiting {
+		delete(w.claims, session.MessageKey(m.id))
+	}
+	at := session.Seq(len(w.log))
+	e := session.Event{Seq: at + 1, Time: w.now, Fact: session.Forked{Parent: "origin", At: at}}
+	w.log = append(w.log, e)
+	w.units = append(w.units, told{events: []session.Event{e}})
+	w.ref.read(nil, w.log[at:], outcome{})
+	w.live, w.shadow = w.folded(), w.folded()
+	w.asked = 0
+	w.tell(r, reopen{mode: session.OpenContinue})
 }
 
 // folded is a machine made from the records of the log.
