@@ -100,7 +100,7 @@ func (m *machine) peeked(f session.Fact) bool {
 	default:
 		return false
 	}
-	if m.Turn.Phase != atBoundary {
+	if m.Turn.Phase != atBoundary || m.ending() {
 		return false
 	}
 	for _, p := range m.batch() {

@@ -186,16 +186,22 @@ func (m *machine) reopen(in reopen) ([]session.Fact, outcome) {
 	}
 	f.Turn, f.Step, f.Attempt = m.Turns, t.Step, t.Attempt+1
 	out := facts(f)
+	why := tooOften(t.Attempt)
 	if f.Attempt > m.limits.Attempts && !t.stopping() && !hold {
 		out = append(out, session.Halted{
 			Turn: m.Turns, Reason: session.EndFailed, Closed: m.talk.Inbox.Open(),
-			Failure: &session.Failure{
-				Kind: "attempts",
-				Text: fmt.Sprintf("the turn was reopened in the same place until it had been tried %d times", t.Attempt),
-			},
+			Failure: &why,
 		})
 	}
 	return out, outcome{}
+}
+
+// tooOften is the failure of a step that was tried n times, and no oftener.
+func tooOften(n int) session.Failure {
+	return session.Failure{
+		Kind: "attempts",
+		Text: fmt.Sprintf("tried %d times, retries and reopenings together, and never finished", n),
+	}
 }
 
 func refuseTo(format string, args ...any) ([]session.Fact, outcome) {

@@ -118,6 +118,8 @@ func (m *machine) elapsed(in elapsed) ([]session.Fact, outcome) {
 		}), outcome{}
 	case t.Phase != atPause || in.cause != t.Cause:
 		return stale()
+	case t.Attempt >= m.limits.Attempts:
+		return m.fail(tooOften(t.Attempt)), outcome{} // reopenings while it waited count
 	case m.spentUp(session.Spent{}):
 		return m.end(session.EndBudget), outcome{}
 	default:

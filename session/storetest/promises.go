@@ -14,7 +14,7 @@ import (
 )
 
 // promises are all that a store must do, by theme.
-var promises = slices.Concat(logs, keys, leases, belongings, life)
+func promises() []promise { return slices.Concat(logs, keys, leases, belongings, life) }
 
 var logs = []promise{
 	{name: "records come back as they were", clause: "S2", check: unchanged},

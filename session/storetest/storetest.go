@@ -29,7 +29,7 @@ type Config struct {
 
 // Run tests all promises.
 func Run(t *testing.T, c Config) {
-	for _, p := range promises {
+	for _, p := range promises() {
 		t.Run(p.name, func(t *testing.T) {
 			if p.reopens && c.Reopen == nil {
 				t.Skip("declared: this store can't be reopened")
@@ -44,7 +44,7 @@ func Run(t *testing.T, c Config) {
 // Broken lists how a store breaks its promises: nothing for a good one.
 func Broken(c Config) []string {
 	var all []string
-	for _, p := range promises {
+	for _, p := range promises() {
 		if !p.reopens || c.Reopen != nil {
 			all = append(all, c.check(p)...)
 		}
