@@ -3,7 +3,10 @@ package chat_test
 import (
 	"bytes"
 	"encoding/json"
+<<<<<<< HEAD
 	"fmt"
+=======
+>>>>>>> chat-tests
 	"reflect"
 	"strings"
 	"testing"
@@ -295,6 +298,7 @@ func FuzzReadingAnAnswer(f *testing.F) {
 		}
 	})
 }
+<<<<<<< HEAD
 
 // Generators of valid values.
 var (
@@ -429,3 +433,5 @@ func quoted(s string) string {
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
+=======
+>>>>>>> chat-tests

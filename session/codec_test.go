@@ -75,9 +75,32 @@ func fillSlice(v reflect.Value) {
 // everyFact is one filled fact of each core type, by type.
 func everyFact() []Fact {
 	empty := []Fact{
-		Accepted{}, Entered{}, Refused{}, Taken{}, Withdrawn{}, Amended{}, Cancelled{}, Parked{}, Released{},
-		TurnStarted{}, TurnEnded{}, Halted{}, Header{}, Until{}, Attempt{}, Reopened{}, Answered{}, CallStarted{},
-		Resulted{}, Question{}, Reply{}, Replaced{}, Configured{}, Spawned{}, Parent{}, Forked{},
+		Accepted{},
+		Entered{},
+		Refused{},
+		Taken{},
+		Withdrawn{},
+		Amended{},
+		Cancelled{},
+		Parked{},
+		Released{},
+		TurnStarted{},
+		TurnEnded{},
+		Halted{},
+		Header{},
+		Until{},
+		Attempt{},
+		Reopened{},
+		Answered{},
+		CallStarted{},
+		Resulted{},
+		Question{},
+		Reply{},
+		Replaced{},
+		Configured{},
+		Spawned{},
+		Parent{},
+		Forked{},
 	}
 	var all []Fact
 	for _, f := range empty {
