@@ -41,7 +41,8 @@ func (m *machine) consulted(in consulted) ([]session.Fact, outcome) {
 	if !wakes && !m.Turn.Results {
 		return m.kept(gone), outcome{}
 	}
-	out := append(gone, m.enter(in, entries))
+	out := gone
+	out = append(out, m.enter(in, entries))
 	if in.header != nil && *in.header != m.Header {
 		out = append(out, *in.header)
 	}

@@ -142,14 +142,15 @@ func (r *reference) doing() stage {
 }
 
 func (r *reference) parked(f session.Parked) {
-	if f.Reason == session.ParkedBudget && r.turn.open {
+	switch {
+	case f.Reason == session.ParkedBudget && r.turn.open:
 		r.must(r.turn.steps == 0 && f.IDs != nil && r.unit.has("turn.ended"), "L10", "parked by name when a turn ends before its first step")
 		r.saw("parked before the first step")
-	} else if f.Reason == session.ParkedBudget {
+	case f.Reason == session.ParkedBudget:
 		r.must(!r.turn.open && f.IDs == nil && len(r.runnable("", r.head)) > 0 && r.left(true) <= 0,
 			"L10", "parked for a spent budget only when a turn would open")
 		r.saw("parked for the budget")
-	} else {
+	default:
 		r.must(f.Reason == session.ParkedStopped && f.IDs != nil, "F2", "parked by a hook's stop, got %v", f)
 	}
 	for _, m := range r.runnable("", r.head) {

@@ -293,8 +293,8 @@ func (m *Memory) Fork(ctx context.Context, f Fork) error {
 		return &ExistsError{Claim: f.Record.Claim, Seq: seq}
 	}
 	made.index(f.Record)
-	child.records = append(made.records, f.Record)
-	child.claims, child.refs = made.claims, made.refs
+	made.records = append(made.records, f.Record)
+	child.records, child.claims, child.refs = made.records, made.claims, made.refs
 	for digest, data := range parent.blobs {
 		child.keep(digest, data)
 	}

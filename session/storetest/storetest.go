@@ -63,7 +63,7 @@ type promise struct {
 // trial is one promise being tested on a store of its own.
 type trial struct {
 	promise
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // a trial is one call
 	config Config
 	store  session.Store
 	clock  *clock
