@@ -4,5 +4,6 @@ go 1.26.0
 
 require (
 	github.com/google/go-cmp v0.7.0
+	go.uber.org/goleak v1.3.0
 	pgregory.net/rapid v1.3.0
 )
