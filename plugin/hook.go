@@ -12,13 +12,6 @@ import (
 // leaves them unchanged, so that who wraps may live in another process.
 type Hook[In, Out any] struct{ name string }
 
-// Next asks the rest of those who wrap a hook, and in the end whoever asked.
-type Next[In, Out any] func(context.Context, In) (Out, error)
-
-// Wrapper answers a question, or passes it on to next, once, changed or not, and
-// may change the answer. Not calling next is an answer.
-type Wrapper[In, Out any] func(ctx context.Context, in In, next Next[In, Out]) (Out, error)
-
 // NewHook makes a key. The name is for people: agent.entering.
 func NewHook[In, Out any](name string) *Hook[In, Out] { return &Hook[In, Out]{name} }
 
@@ -28,10 +21,17 @@ func (k *Hook[In, Out]) Name() string { return k.name }
 // String is the name and what it is.
 func (k *Hook[In, Out]) String() string { return "hook " + k.name }
 
+// wrapper is what Wrap takes.
+type wrapper[In, Out any] = func(ctx context.Context, in In, next func(context.Context, In) (Out, error)) (Out, error)
+
 // Wrap puts wrap around the answers to what is asked in s and the scopes in it,
 // until s is closed. The name says who it is when it breaks.
-func (k *Hook[In, Out]) Wrap(s *Scope, name string, wrap func(context.Context, In, Next[In, Out]) (Out, error)) error {
-	if err := s.offer(&offer{key: k, value: Wrapper[In, Out](wrap), name: name}); err != nil {
+//
+// Wrap answers the question, or passes it on to next, once, changed or not, and
+// may change the answer. Next asks those further in, and last whoever asked.
+// Not calling it is an answer.
+func (k *Hook[In, Out]) Wrap(s *Scope, name string, wrap func(ctx context.Context, in In, next func(context.Context, In) (Out, error)) (Out, error)) error {
+	if err := s.offer(&offer{key: k, value: wrap, name: name}); err != nil {
 		return fmt.Errorf("wrap %s: %w", k.name, err)
 	}
 	return nil
@@ -97,5 +97,5 @@ func (k *Hook[In, Out]) ask(ctx context.Context, chain []*offer, in In, last fun
 		}
 		err = &HookError{Point: k.name, Hook: o.name, Err: err}
 	}()
-	return o.value.(Wrapper[In, Out])(ctx, in, next)
+	return o.value.(wrapper[In, Out])(ctx, in, next)
 }

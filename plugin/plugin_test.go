@@ -176,7 +176,7 @@ func TestClosingFromWithinIsRefusedAtOnce(t *testing.T) {
 	got := make(chan error, 3)
 	must(t, inner.Go(func(ctx context.Context) { got <- root.Close(ctx) }))
 	must(t, spoken.On(inner, func(ctx context.Context, _ string) { got <- inner.Close(ctx) }))
-	must(t, asked.Wrap(inner, "w", func(ctx context.Context, in int, next Next[int, int]) (int, error) {
+	must(t, asked.Wrap(inner, "w", func(ctx context.Context, in int, next func(context.Context, int) (int, error)) (int, error) {
 		got <- root.Close(ctx)
 		return next(ctx, in)
 	}))
@@ -246,8 +246,8 @@ func TestI2AListenerThatPanicsBreaksNobody(t *testing.T) {
 }
 
 // plus is a wrapper that adds to the question and notes who it is.
-func plus(n *notes, who string, add int) func(context.Context, int, Next[int, int]) (int, error) {
-	return func(ctx context.Context, in int, next Next[int, int]) (int, error) {
+func plus(n *notes, who string, add int) func(context.Context, int, func(context.Context, int) (int, error)) (int, error) {
+	return func(ctx context.Context, in int, next func(context.Context, int) (int, error)) (int, error) {
 		n.add(who)
 		return next(ctx, in+add)
 	}
@@ -264,7 +264,7 @@ func TestP5NextRunsTheRestOnce(t *testing.T) {
 	if got != 222 || n.String() != "outer inner" {
 		t.Errorf("answer %d by %s, want 222 by outer inner", got, n.String())
 	}
-	must(t, asked.Wrap(a, "answers itself", func(context.Context, int, Next[int, int]) (int, error) { return 7, nil }))
+	must(t, asked.Wrap(a, "answers itself", func(context.Context, int, func(context.Context, int) (int, error)) (int, error) { return 7, nil }))
 	if got, err := asked.Ask(bg, a, 100, double); got != 7 || err != nil {
 		t.Errorf("not calling next is an answer: got %d, %v; want 7", got, err)
 	}
@@ -273,18 +273,18 @@ func TestP5NextRunsTheRestOnce(t *testing.T) {
 
 func TestP5WhoBreaksIsNamed(t *testing.T) {
 	broken := errors.New("broken")
-	for what, wrap := range map[string]func(context.Context, int, Next[int, int]) (int, error){
-		"next twice": func(ctx context.Context, in int, next Next[int, int]) (int, error) {
+	for what, wrap := range map[string]func(context.Context, int, func(context.Context, int) (int, error)) (int, error){
+		"next twice": func(ctx context.Context, in int, next func(context.Context, int) (int, error)) (int, error) {
 			_, _ = next(ctx, in)
 			return next(ctx, in)
 		},
-		"next twice, hidden": func(ctx context.Context, in int, next Next[int, int]) (int, error) {
+		"next twice, hidden": func(ctx context.Context, in int, next func(context.Context, int) (int, error)) (int, error) {
 			out, _ := next(ctx, in)
 			_, _ = next(ctx, in)
 			return out, nil
 		},
-		"an error": func(context.Context, int, Next[int, int]) (int, error) { return 0, broken },
-		"a panic":  func(context.Context, int, Next[int, int]) (int, error) { panic(broken) },
+		"an error": func(context.Context, int, func(context.Context, int) (int, error)) (int, error) { return 0, broken },
+		"a panic":  func(context.Context, int, func(context.Context, int) (int, error)) (int, error) { panic(broken) },
 	} {
 		root := NewScope("root", nil)
 		var n notes
@@ -314,7 +314,7 @@ func TestClosingWaitsForCallsThatAreInside(t *testing.T) {
 		root := NewScope("root", nil)
 		a := child(t, root, "a")
 		inside, release := make(chan struct{}), make(chan struct{})
-		must(t, asked.Wrap(a, "slow", func(ctx context.Context, in int, next Next[int, int]) (int, error) {
+		must(t, asked.Wrap(a, "slow", func(ctx context.Context, in int, next func(context.Context, int) (int, error)) (int, error) {
 			close(inside)
 			<-release
 			return next(ctx, in)
@@ -386,7 +386,9 @@ func TestP6AskingGoesOnWhileInstancesAreSwapped(t *testing.T) {
 	instance := func(add int) *Scope {
 		s, err := root.Shadow(fmt.Sprint("instance ", add))
 		must(t, err)
-		must(t, asked.Wrap(s, "i", func(ctx context.Context, in int, next Next[int, int]) (int, error) { return next(ctx, in+1) }))
+		must(t, asked.Wrap(s, "i", func(ctx context.Context, in int, next func(context.Context, int) (int, error)) (int, error) {
+			return next(ctx, in+1)
+		}))
 		return s
 	}
 	now := instance(0)
@@ -441,7 +443,9 @@ func BenchmarkAsk(b *testing.B) {
 			root := NewScope("root", nil)
 			agent := child(b, root, "agent")
 			for range wraps {
-				must(b, asked.Wrap(root, "w", func(ctx context.Context, in int, next Next[int, int]) (int, error) { return next(ctx, in) }))
+				must(b, asked.Wrap(root, "w", func(ctx context.Context, in int, next func(context.Context, int) (int, error)) (int, error) {
+					return next(ctx, in)
+				}))
 			}
 			b.ReportAllocs()
 			for b.Loop() {
