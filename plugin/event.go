@@ -1,0 +1,52 @@
+package plugin
+
+import (
+	"context"
+	"fmt"
+)
+
+// Event is the key of something told: all who listen hear it, none can stop it
+// or hold up the others' hearing by failing.
+type Event[T any] struct{ name string }
+
+// NewEvent makes a key. The name is for people: agent.opened.
+func NewEvent[T any](name string) *Event[T] { return &Event[T]{name} }
+
+// Name is what the key was named.
+func (k *Event[T]) Name() string { return k.name }
+
+// String is the name and what it is.
+func (k *Event[T]) String() string { return "event " + k.name }
+
+// On has listen called with all that is told in s and the scopes in it, until
+// s is closed.
+func (k *Event[T]) On(s *Scope, listen func(context.Context, T)) error {
+	if err := s.offer(&offer{key: k, value: listen, name: nameOf(listen)}); err != nil {
+		return fmt.Errorf("listen to %s: %w", k.name, err)
+	}
+	return nil
+}
+
+// Any says whether somebody listens in s or a scope it is in.
+func (k *Event[T]) Any(s *Scope) bool { return s.any(k) }
+
+// Tell calls the listeners of s and of the scopes it is in, one after another,
+// the root's first, and returns when all have heard. One that panics is
+// reported; the others hear all the same.
+func (k *Event[T]) Tell(ctx context.Context, s *Scope, value T) {
+	for _, o := range s.chain(k) {
+		if o.enter() {
+			hear(within(ctx, &mark{scope: nil, calls: []call{o}}), o, o.value.(func(context.Context, T)), value)
+		}
+	}
+}
+
+func hear[T any](ctx context.Context, o *offer, listen func(context.Context, T), value T) {
+	defer o.exit()
+	defer func() {
+		if value := recover(); value != nil {
+			logPanic(ctx, o.scope, o.what(), value)
+		}
+	}()
+	listen(ctx, value)
+}
