@@ -277,19 +277,21 @@ func fromStopping(c *trial) {
 func fromListener(c *trial) {
 	var result error
 	c.open()
+	g := c.gate()
+	c.does(g.then(says("a0")))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	a := c.now.agent
 	go func() {
 		defer close(done)
-		first := true
 		for e, err := range session.Follow(ctx, c.store, theSession, 0) {
 			if err != nil {
 				return
 			}
-			if _, is := e.Fact.(session.Accepted); is && first {
-				first = false
-				if result = c.reenter(ctx, "listener"); result == nil {
+			if f, is := e.Fact.(session.Entered); is && f.Turn == 1 && f.Step == 1 {
+				result = c.reenter(ctx, "listener")
+				g.open()
+				if result == nil {
 					result = a.WaitIdle(ctx)
 				}
 			}
@@ -301,6 +303,7 @@ func fromListener(c *trial) {
 	cancel()
 	<-done
 	c.must("calling the agent from a listener", result)
+	c.fate("listener-followup", agent.FateSeen)
 }
 
 func toolCancels(c *trial) {

@@ -104,9 +104,14 @@ func businesses() []business {
 // holdsModel starts a turn whose model stands at a gate.
 func (c *trial) holdsModel(does func(*gate) move) (leave func()) {
 	c.Helper()
+	return c.holdsModelFor("m0", does)
+}
+
+func (c *trial) holdsModelFor(id string, does func(*gate) move) (leave func()) {
+	c.Helper()
 	g := c.gate()
 	c.does(does(g))
-	c.followup("m0")
+	c.followup(id)
 	c.reaches(g, "the model")
 	return g.open
 }

@@ -60,6 +60,8 @@ type trial struct {
 	tools  []Tool
 	hooks  []func(*plugin.Scope) error
 	model  *script
+	// stubborn makes all that stands at gates ignore its context.
+	stubborn bool
 
 	now       *process // the one that owns the session
 	processes []*process
