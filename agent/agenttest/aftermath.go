@@ -15,10 +15,14 @@ func noRequestAfterCancel(c *trial) {
 	leave := c.holdsModel(func(g *gate) move { return g.stubborn(says("a0")) })
 	c.steer("s1")
 	c.cancel(byUser())
+	c.deliver(session.Steer, tick("later"))
+	c.settle()
+	c.asked(1)
 	leave()
 	c.idle()
-	c.asked(1)
+	c.asked(2)
 	c.fate("s1", agent.FateCleared)
+	c.ends(session.EndCancelled, session.EndCompleted)
 }
 
 // results requires the codes of all results, in the order of the log.
