@@ -178,7 +178,7 @@ func (r *reference) apply(e session.Event, before session.Fact) {
 	case session.TurnStarted:
 		r.turnStarted(e, f)
 	case session.Halted:
-		r.halted(f)
+		r.halted(e.Time, f)
 	case session.TurnEnded:
 		r.turnEnded(f)
 	default:

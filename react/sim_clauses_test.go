@@ -3,6 +3,7 @@ package react
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/tack-agent/tack/chat"
 	"github.com/tack-agent/tack/session"
@@ -154,6 +155,9 @@ func (r *reference) released(seq session.Seq, f session.Released, before session
 	case session.ReleasePrincipal:
 		a, after := before.(session.Accepted)
 		rightful = after && a.Verb.Wakes() && r.principal(a.Message.Source)
+		if r.parent != nil {
+			r.saw("child of a parent released")
+		}
 	case session.ReleaseCompleted:
 		end, after := before.(session.TurnEnded)
 		rightful = after && end.Reason == session.EndCompleted && r.unit.turn.steps > 0
@@ -207,8 +211,10 @@ func (r *reference) turnStarted(e session.Event, f session.TurnStarted) {
 	r.turn = expectedTurn{open: true, began: e.Time, phase: boundary, due: e.Seq, tries: 1}
 }
 
-func (r *reference) halted(f session.Halted) {
+func (r *reference) halted(at time.Time, f session.Halted) {
 	t := &r.turn
+	end := t.began.Add(r.settings.Budget.Turn.Wall)
+	r.must(f.Reason != session.EndBudget || !at.Before(end), "L11", "a halt at %v, not before; it is %v", end, at)
 	r.must(t.open && f.Turn == r.turns && t.stop == nil, "L10", "a halt of an open turn that isn't stopped")
 	r.close(-1, f.Closed)
 	r.saw("halted for " + string(f.Reason))

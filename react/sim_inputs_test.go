@@ -73,6 +73,7 @@ func (w *world) pick(r *rand.Rand) func(*world, *rand.Rand) {
 			}
 		}},
 		{4, (*world).group},
+		{more(w.temper.poor, 0, 3), (*world).outrun},
 	}
 	total := 0
 	for _, a := range acts {
@@ -112,6 +113,20 @@ func (w *world) group(r *rand.Rand) {
 		w.saw("group")
 	}
 	w.tell(r, inputs...)
+}
+
+// outrun gives the turn more time while its alarm is on its way.
+func (w *world) outrun(r *rand.Rand) {
+	alarm := w.live.owed().alarm
+	if alarm.cause == 0 {
+		return
+	}
+	in := w.waited(alarm)
+	f := w.ref.settings
+	f.Budget.Turn.Wall *= 2
+	w.tell(r, configure{fact: f})
+	w.tell(r, in)
+	w.saw("alarm outrun")
 }
 
 // work lets a piece of owed work end, now or later.
@@ -470,7 +485,7 @@ func (w *world) halted(r *rand.Rand, ask session.Seq) input {
 }
 
 // answers says whether in answers what is owed, if that can be told.
-func answers(owed work, in input) (is, sure bool) {
+func answers(owed work, now time.Time, in input) (is, sure bool) {
 	call := func(calls []calling, answer session.Seq, index int) bool {
 		return slices.ContainsFunc(calls, func(c calling) bool { return c.answer == answer && c.index == index })
 	}
@@ -486,7 +501,8 @@ func answers(owed work, in input) (is, sure bool) {
 	case dropped:
 		return owed.halt.ask == in.cause, true
 	case elapsed:
-		return owed.wait.cause == in.cause || owed.alarm.cause == in.cause, true
+		early := owed.alarm.cause == in.cause && now.Before(owed.alarm.until)
+		return owed.wait.cause == in.cause || owed.alarm.cause == in.cause, !early
 	case ended:
 		return owed.end.cause == in.cause, true
 	case resulted:
@@ -499,4 +515,30 @@ func answers(owed work, in input) (is, sure bool) {
 }
 
 // situations must each happen in the usual number of histories.
-var situations = []string{}
+var situations = []string{
+	"steer opens a turn", "steer after results", "steer at the natural end", "steer keeps a turn from ending",
+	"another steer keeps a turn from ending", "batch emptied by a withdrawal", "amended message enters",
+	"inject enters a running turn", "inject enters with a new turn", "inject left waiting",
+	"a result concludes the turn", "calls beside each other", "turn without a step",
+	"cancel during boundary", "cancel during asking", "cancel during waiting", "cancel during calls",
+	"cancel during stopping hooks", "cancel while idle", "cancel twice", "cancel after a halt",
+	"interrupted answer kept", "stopped request dropped", "whole answer after a stop",
+	"reopened on continue during boundary", "reopened on continue during asking", "reopened on continue during waiting",
+	"reopened on continue during calls", "reopened on continue during stopping hooks", "reopened on hold during boundary",
+	"reopened on hold during asking", "reopened on hold during calls", "reopened on hold during stopping hooks",
+	"reopened a stopped turn", "crash after reopening", "result not-started", "result unknown-outcome", "fork", "snapshot",
+	"append failed", "group", "collision in a group", "replay of a pending message", "replay of an old message",
+	"conflict with a pending message", "conflict with an old message", "full for an old message",
+	"full for followup of a person", "full for followup of another", "full for inject of a person", "full for inject of another",
+	"message refused", "message taken", "some enter, some don't", "a hook says stop", "hooks leave a message out",
+	"hooks break", "hooks break twice on a message", "stopping hooks object 2",
+	"parked for the budget", "halted for budget", "halted for failed", "released by resume", "released by principal",
+	"released by completed", "released from stopped", "released from failed", "released from budget", "released from held",
+	"request fails for good", "request fails, again at once", "request fails, again later", "replaced by react.failed",
+	"replaced by react.maintained", "replaced by react.replace", "replacement refused",
+	"question answered", "question closed by react.cancel", "question closed by react.resulted",
+	"question closed by react.reopen", "reply too late: answered", "reply too late: closed",
+	"stale react.consulted", "stale react.answered", "stale react.failed", "stale react.resulted", "stale react.ended",
+	"stale react.elapsed", "turn ended blocked", "turn ended budget", "turn ended max-tokens", "turn ended refused",
+	"child of a parent released",
+}

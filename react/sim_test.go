@@ -44,16 +44,7 @@ func TestSimulation(t *testing.T) {
 		return
 	}
 	met, failures := simulateAll(*simSeeds)
-	for i, seed := range slices.Sorted(maps.Keys(failures)) {
-		if i == 0 {
-			t.Error(failures[seed].report(seed))
-			continue
-		}
-		t.Errorf("seed %d: %s: %.200s", seed, failures[seed].clause, failures[seed].text)
-		if i == 20 {
-			t.Fatalf("and %d more", len(failures)-i-1)
-		}
-	}
+	reportAll(t, failures)
 	if *simCover {
 		for _, situation := range slices.Sorted(maps.Keys(met)) {
 			t.Logf("%7d %s", met[situation], situation)
@@ -66,6 +57,21 @@ func TestSimulation(t *testing.T) {
 		if met[situation] == 0 {
 			t.Errorf("%q never happened in %d histories: the simulation no longer tests it", situation, *simSeeds)
 		}
+	}
+}
+
+// reportAll tells the first failure of each clause in full, and lists the
+// seeds of the others.
+func reportAll(t *testing.T, failures map[uint64]*failure) {
+	seeds := map[string][]uint64{}
+	for _, seed := range slices.Sorted(maps.Keys(failures)) {
+		f := failures[seed]
+		if seeds[f.clause] = append(seeds[f.clause], seed); len(seeds[f.clause]) == 1 {
+			t.Error(f.report(seed))
+		}
+	}
+	for clause, list := range seeds {
+		t.Errorf("%s broke in %d histories: seeds %.150s", clause, len(list), fmt.Sprint(list))
 	}
 }
 

@@ -28,6 +28,13 @@ func (r *reference) told(in input, events []session.Event, out outcome) {
 		if !errors.Is(out.err, agent.ErrFull) {
 			r.toldFate(in.id, events, out)
 		}
+	case maintained:
+		r.must(out.stale || len(events) > 0 || out.err != nil, "R3", "an error, if nothing comes of a replacement")
+		r.sawReplacement("maintenance", out, events)
+	case failed:
+		if in.replaced != nil {
+			r.sawReplacement("a failed request", out, events)
+		}
 	case resume:
 		r.must(out.err == nil, "C9", "no error, got %v", out.err)
 	case reply:
@@ -65,6 +72,16 @@ func (r *reference) toldReceipt(in deliver, events []session.Event, out outcome)
 		want := agent.Receipt{ID: m.id, Seq: m.seq, Verb: m.verb, Replayed: true}
 		r.must(out.receipt == want && m.verb == in.verb, "D3", "%v, got %v", want, out.receipt)
 		r.saw("replay of a pending message")
+	}
+}
+
+func (r *reference) sawReplacement(by string, out outcome, events []session.Event) {
+	if !out.stale && !r.unit.has("replaced") {
+		what := "an error"
+		if len(events) > 0 {
+			what = events[0].Fact.Type()
+		}
+		r.saw("invalid replacement by " + by + ": " + what)
 	}
 }
 

@@ -129,7 +129,8 @@ func (w *world) tell(r *rand.Rand, inputs ...input) {
 // settle decides one input, and checks that it is stale only if it answers
 // work that isn't owed.
 func (w *world) settle(in input) told {
-	owed, sure := answers(w.live.owed(), in)
+	before := w.live.owed()
+	owed, sure := answers(before, w.now, in)
 	events, out := w.live.settle(w.now, in)
 	u := told{in: in, events: events, out: out, work: w.live.owed()}
 	if sure && owed == out.stale || out.stale && len(events) > 0 {
@@ -138,6 +139,13 @@ func (w *world) settle(in input) told {
 	}
 	if out.stale {
 		w.saw(fmt.Sprintf("stale %T", in))
+	}
+	switch in.(type) {
+	case amend, withdraw:
+		if before.end.cause != 0 && before.end.cause != u.work.end.cause {
+			w.units = append(w.units, u)
+			w.fail("D10", "the stopping hooks' answer to count: no step is due, so nobody looks at an inject")
+		}
 	}
 	return u
 }
