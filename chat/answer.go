@@ -31,7 +31,8 @@ type Block struct {
 	Text string    `json:"text,omitempty"` // of text and reasoning
 	Call *Call     `json:"call,omitempty"`
 	// Provider is data the provider wants back unchanged with this block, a
-	// reasoning signature for one. Compact JSON, read by its adapter only.
+	// reasoning signature for one. Compact JSON, at most 1,000 levels deep,
+	// read by its adapter only.
 	Provider json.RawMessage `json:"provider,omitempty"`
 }
 
@@ -81,7 +82,13 @@ func (a Answer) Text() string {
 // WithoutCalls is the answer as if the model had asked for nothing: the calls
 // are gone, and the provider data that belonged to them.
 func (a Answer) WithoutCalls() Answer {
-	a.Blocks = slices.DeleteFunc(slices.Clone(a.Blocks), func(b Block) bool { return b.Kind == BlockCall })
+	var kept []Block
+	for _, b := range a.Blocks {
+		if b.Kind != BlockCall {
+			kept = append(kept, b)
+		}
+	}
+	a.Blocks = kept
 	return a
 }
 

@@ -3,8 +3,10 @@
 // results, and token usage.
 //
 // Everything here is data. Values are immutable by custom: who changes one
-// works on a Clone. JSON there and back leaves every value unchanged, provider
-// data that nobody here understands included.
+// works on a Clone. JSON there and back leaves every valid value unchanged,
+// provider data that nobody here understands included; no bytes and no list
+// are the same as empty ones. An encoder that escapes HTML respells provider
+// data; one told not to leaves its bytes alone.
 package chat
 
 import "maps"

@@ -68,7 +68,7 @@ func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalText reads what MarshalText wrote.
 func (d *Digest) UnmarshalText(text []byte) error {
-	if hex.DecodedLen(len(text)) != len(d) {
+	if len(text) != hex.EncodedLen(len(d)) {
 		return fmt.Errorf("digest: %d characters, want %d", len(text), hex.EncodedLen(len(d)))
 	}
 	if _, err := hex.Decode(d[:], text); err != nil {

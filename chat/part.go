@@ -44,14 +44,15 @@ func BlobOf(data []byte) Blob {
 	return Blob{Digest: digestScheme + hex.EncodeToString(sum[:]), Size: int64(len(data))}
 }
 
-// Valid says whether b has the form of a blob's name.
+// maxBlob keeps the sum of a message's sizes from overflowing.
+const maxBlob = 1 << 40
+
+// Valid says whether b has the form of a blob's name: the digest as above, the
+// size at most 1 TiB.
 func (b Blob) Valid() bool {
 	digits, found := strings.CutPrefix(b.Digest, digestScheme)
-	if !found || len(digits) != 2*sha256.Size || b.Size < 0 || strings.ToLower(digits) != digits {
-		return false
-	}
-	_, err := hex.DecodeString(digits)
-	return err == nil
+	return found && len(digits) == 2*sha256.Size && strings.Trim(digits, "0123456789abcdef") == "" &&
+		0 <= b.Size && b.Size <= maxBlob
 }
 
 // Text is a part holding s.
@@ -76,7 +77,7 @@ func (p Part) Size() int64 {
 	return n
 }
 
-// PartsSize is the sum of the parts' sizes, in bytes.
+// PartsSize is the sum of the sizes of valid parts, in bytes.
 func PartsSize(parts []Part) int64 {
 	var n int64
 	for _, p := range parts {

@@ -22,10 +22,19 @@ func (m *machine) apply(e session.Event) error {
 	if asked {
 		m.Turn.Cause = e.Seq
 	}
-	if m.ending() && m.joining(e.Seq) {
-		m.Turn.due(e.Seq) // a message came just as the turn was about to end
-	}
+	m.revive(e)
 	return nil
+}
+
+// revive gives a turn that is about to end another step, if a message came for
+// it. What several stopping hooks said comes together.
+func (m *machine) revive(e session.Event) {
+	t := &m.Turn
+	f, _ := e.Fact.(session.Accepted)
+	if m.ending() && m.joining(e.Seq) || f.Objects && t.Objected && t.Due == e.Seq-1 {
+		t.due(e.Seq)
+		t.Objected = f.Objects
+	}
 }
 
 // turnTo folds what an event means for the loop.
@@ -34,7 +43,7 @@ func (m *machine) turnTo(e session.Event) {
 	switch f := e.Fact.(type) {
 	case session.TurnStarted:
 		m.Turns = f.Turn
-		*t = turn{Started: e.Seq, At: e.Time, Attempt: 1}
+		*t = turn{Started: e.Seq, Alarm: e.Seq, At: e.Time, Attempt: 1}
 		t.due(e.Seq)
 	case session.TurnEnded:
 		*t = turn{}
@@ -58,12 +67,15 @@ func (m *machine) turnTo(e session.Event) {
 		m.cancelled(e.Seq, f)
 	case session.Halted:
 		t.Stop = halt{Seq: e.Seq, Reason: f.Reason, Failure: f.Failure, Detail: f.Detail}
+		if t.Lost == e.Seq-1 {
+			t.Stop.Seq = t.Lost // nothing has begun since
+		}
 	case session.Reopened:
 		m.reopened(e.Seq, f)
 	case session.Replaced:
 		m.replaced(e.Seq, f)
 	case session.Configured:
-		m.Settings = f
+		m.Settings, t.Alarm = f, e.Seq
 		m.unsettle(e.Seq)
 	case session.Spawned:
 		if !f.Detached {
@@ -88,7 +100,7 @@ func (m *machine) peeked(f session.Fact) bool {
 	default:
 		return false
 	}
-	if m.Turn.Phase != atBoundary {
+	if m.Turn.Phase != atBoundary || m.ending() {
 		return false
 	}
 	for _, p := range m.batch() {
@@ -119,7 +131,7 @@ func (m *machine) answered(seq session.Seq, f session.Answered) {
 	m.spend(session.Spent{Tokens: f.Answer.Usage.Total(), Cost: f.Cost})
 	t.MaxTokens = t.MaxTokens || f.Answer.Finish == chat.FinishMaxTokens
 	t.Refused = f.Answer.Finish == chat.FinishRefused
-	t.Answer, t.Calls = seq, nil
+	t.Answer, t.Calls, t.Attempt = seq, nil, 1
 	if len(f.Traits) == 0 {
 		t.due(seq)
 		return
@@ -138,7 +150,7 @@ func (m *machine) resulted(seq session.Seq, f session.Resulted) {
 	m.Children = m.Children.Add(f.Spent)
 	if t.allDone() {
 		t.Results = !t.Concluded
-		t.Calls = nil
+		t.Calls, t.Attempt = nil, 1
 		t.due(seq)
 	}
 }
@@ -161,7 +173,7 @@ func (m *machine) reopened(seq session.Seq, f session.Reopened) {
 	}
 	t.Lost, t.Cause, t.Attempt = seq, seq, f.Attempt
 	for i, c := range t.Calls {
-		if c.Started && !c.Done {
+		if c.Started && !c.Done && !c.Repeatable {
 			t.withCall(i, func(c *call) { c.Lost = true })
 		}
 	}

@@ -22,6 +22,20 @@ func (m *machine) exhausted() bool {
 		reached(m.Spent.Add(m.Children), b.Tree.Spent)
 }
 
+// spentUp says that nothing is left for asking again in the same step, after
+// also spending more: retries aren't steps.
+func (m *machine) spentUp(more session.Spent) bool {
+	b := m.Settings.Budget
+	return used(m.Turn.Spent.Add(more), b.Turn.Spent) ||
+		used(m.Spent.Add(more), b.Session.Spent) ||
+		used(m.Spent.Add(m.Children).Add(more), b.Tree.Spent)
+}
+
+func used(spent, limit session.Spent) bool {
+	limit.Steps = 0
+	return reached(spent, limit)
+}
+
 func reached(spent, limit session.Spent) bool {
 	return limit.Steps > 0 && spent.Steps >= limit.Steps ||
 		limit.Tokens > 0 && spent.Tokens >= limit.Tokens ||

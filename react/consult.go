@@ -12,12 +12,16 @@ func (m *machine) peeking(cause session.Seq) bool {
 	return t.Phase == atBoundary && !t.stopping() && t.Cause == cause && !m.ending()
 }
 
-// maintained replaces history before a step; the consultation is owed anew.
+// maintained replaces history before a step; the consultation is owed anew. A
+// replacement that can't be made is the hook's failure.
 func (m *machine) maintained(in maintained) ([]session.Fact, outcome) {
 	if !m.peeking(in.cause) {
 		return stale()
 	}
-	return m.replace(in.fact)
+	if err := m.talk.Transcript.Replaceable(in.fact); err != nil {
+		return m.broken(m.batch(), session.Failure{Kind: "hook", Hook: in.fact.Hook, Text: err.Error()}), outcome{}
+	}
+	return facts(in.fact), outcome{}
 }
 
 // consulted begins the step with what the hooks let in.
@@ -37,7 +41,8 @@ func (m *machine) consulted(in consulted) ([]session.Fact, outcome) {
 	if !wakes && !m.Turn.Results {
 		return m.kept(gone), outcome{}
 	}
-	out := append(gone, m.enter(in, entries))
+	out := gone
+	out = append(out, m.enter(in, entries))
 	if in.header != nil && *in.header != m.Header {
 		out = append(out, *in.header)
 	}
@@ -143,12 +148,7 @@ func (m *machine) broken(batch []*session.Pending, why session.Failure) []sessio
 // halt ends the turn because a hook wants no step, and holds back what asked
 // for it, so that it doesn't ask again at once.
 func (m *machine) halt(batch []*session.Pending, by stop) []session.Fact {
-	var ids []string
-	for _, p := range batch {
-		if p.Verb.Wakes() {
-			ids = append(ids, p.ID)
-		}
-	}
+	ids := wakingIDs(batch)
 	var out []session.Fact
 	if len(ids) > 0 {
 		out = facts(session.Parked{Reason: session.ParkedStopped, Hook: by.hook, IDs: ids})

@@ -45,8 +45,11 @@ func (m *machine) decide(in input) ([]session.Fact, outcome) {
 func (m *machine) deliver(in deliver) ([]session.Fact, outcome) {
 	msg := in.message
 	if p := m.talk.Inbox.Get(msg.ID); p != nil {
-		if p.Verb != in.verb || p.Digest != in.digest {
-			return refuseTo("%s %s: %w: it is pending as a %s", in.verb, msg.ID, agent.ErrConflict, p.Verb)
+		switch {
+		case p.Verb != in.verb:
+			return refuseTo("%s %s: %w: it waits as a %s", in.verb, msg.ID, agent.ErrConflict, p.Verb)
+		case p.Digest != in.digest:
+			return refuseTo("%s %s: %w: it waits with other content", in.verb, msg.ID, agent.ErrConflict)
 		}
 		return nil, outcome{receipt: agent.Receipt{ID: p.ID, Seq: p.Seq, Verb: p.Verb, Replayed: true}}
 	}
@@ -64,7 +67,7 @@ func (m *machine) deliver(in deliver) ([]session.Fact, outcome) {
 // another one if that is not nil.
 func (m *machine) room(v session.Verb, from chat.Source, size int64, instead *session.Pending) error {
 	if size > m.limits.Message {
-		return fmt.Errorf("%w: the message has %d bytes, at most %d", agent.ErrFull, size, m.limits.Message)
+		return fmt.Errorf("%w: the message has %d bytes, and one may have %d", agent.ErrFull, size, m.limits.Message)
 	}
 	limit, what := m.limits.Waking, "followups and steers"
 	if !v.Wakes() {
@@ -183,16 +186,22 @@ func (m *machine) reopen(in reopen) ([]session.Fact, outcome) {
 	}
 	f.Turn, f.Step, f.Attempt = m.Turns, t.Step, t.Attempt+1
 	out := facts(f)
+	why := tooOften(t.Attempt)
 	if f.Attempt > m.limits.Attempts && !t.stopping() && !hold {
 		out = append(out, session.Halted{
 			Turn: m.Turns, Reason: session.EndFailed, Closed: m.talk.Inbox.Open(),
-			Failure: &session.Failure{
-				Kind: "attempts",
-				Text: fmt.Sprintf("step %d was begun %d times and never finished", t.Step, t.Attempt),
-			},
+			Failure: &why,
 		})
 	}
 	return out, outcome{}
+}
+
+// tooOften is the failure of a step that was tried n times, and no oftener.
+func tooOften(n int) session.Failure {
+	return session.Failure{
+		Kind: "attempts",
+		Text: fmt.Sprintf("tried %d times, retries and reopenings together, and never finished", n),
+	}
 }
 
 func refuseTo(format string, args ...any) ([]session.Fact, outcome) {

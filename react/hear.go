@@ -42,7 +42,7 @@ func (m *machine) asked(cause session.Seq) bool {
 }
 
 func (m *machine) hearAnswer(in answered) ([]session.Fact, outcome) {
-	if !m.asked(in.cause) {
+	if !m.asked(in.cause) || in.answer.Interrupted && !m.Turn.stopping() {
 		return stale()
 	}
 	answer, traits := in.answer, in.traits
@@ -71,7 +71,9 @@ func (m *machine) failed(in failed) ([]session.Fact, outcome) {
 		return m.stopped(), outcome{}
 	}
 	var out []session.Fact
+	var cost session.Spent
 	if in.replaced != nil {
+		cost = in.replaced.Spent
 		if m.talk.Transcript.Replaceable(*in.replaced) != nil {
 			return m.fail(in.failure), outcome{}
 		}
@@ -80,7 +82,7 @@ func (m *machine) failed(in failed) ([]session.Fact, outcome) {
 	switch {
 	case !in.again, t.Attempt >= m.limits.Attempts:
 		return append(out, m.fail(in.failure)...), outcome{}
-	case m.exhausted():
+	case m.spentUp(cost):
 		return append(out, m.end(session.EndBudget)...), outcome{}
 	case in.at.IsZero():
 		return append(out, m.attempt(&in.failure)), outcome{}
@@ -109,14 +111,16 @@ func (m *machine) elapsed(in elapsed) ([]session.Fact, outcome) {
 	switch {
 	case !t.open() || t.stopping():
 		return stale()
-	case in.cause == t.Started && !m.deadline().IsZero():
+	case in.cause == t.Alarm && !m.deadline().IsZero():
 		return facts(session.Halted{
 			Turn: m.Turns, Reason: session.EndBudget, Closed: m.talk.Inbox.Open(),
 			Detail: fmt.Sprintf("the turn was open for %s", m.Settings.Budget.Turn.Wall),
 		}), outcome{}
 	case t.Phase != atPause || in.cause != t.Cause:
 		return stale()
-	case m.exhausted():
+	case t.Attempt >= m.limits.Attempts:
+		return m.fail(tooOften(t.Attempt)), outcome{} // reopenings while it waited count
+	case m.spentUp(session.Spent{}):
 		return m.end(session.EndBudget), outcome{}
 	default:
 		return facts(m.attempt(nil)), outcome{}
@@ -158,12 +162,15 @@ func (m *machine) ended(in ended) ([]session.Fact, outcome) {
 	if !m.ending() || t.Cause != in.cause {
 		return stale()
 	}
-	if len(in.objections) == 0 {
+	switch {
+	case len(in.objections) == 0:
 		return m.end(m.reason()), outcome{}
+	case m.exhausted():
+		return m.end(session.EndBudget), outcome{} // nothing is left to follow them with
 	}
 	var out []session.Fact
 	for _, msg := range in.objections {
-		out = append(out, session.Accepted{Verb: session.Steer, Message: msg, Digest: msg.Digest()})
+		out = append(out, session.Accepted{Verb: session.Steer, Message: msg, Digest: msg.Digest(), Objects: true})
 	}
 	return out, outcome{}
 }
@@ -172,10 +179,10 @@ func (m *machine) ended(in ended) ([]session.Fact, outcome) {
 func (m *machine) reason() session.EndReason {
 	t := &m.Turn
 	switch {
-	case t.Blocked:
-		return session.EndBlocked
 	case t.MaxTokens:
 		return session.EndMaxTokens
+	case t.Blocked:
+		return session.EndBlocked
 	case t.Refused:
 		return session.EndRefused
 	default:

@@ -132,9 +132,21 @@ func (m *machine) wind() []session.Fact {
 // stopped ends a stopped turn with the reason it was stopped for.
 func (m *machine) stopped() []session.Fact {
 	stop := m.Turn.Stop
-	return facts(session.TurnEnded{
+	return append(m.heldBack(stop.Reason), session.TurnEnded{
 		Turn: m.Turns, Reason: stop.Reason, Cause: stop.Cause, Failure: stop.Failure, Detail: stop.Detail,
 	})
+}
+
+// heldBack parks what would open the next turn at once when the budget was used
+// up before this one had a step.
+func (m *machine) heldBack(reason session.EndReason) []session.Fact {
+	if reason != session.EndBudget || !m.Turn.opening() {
+		return nil
+	}
+	if ids := wakingIDs(m.batch()); ids != nil {
+		return facts(session.Parked{Reason: session.ParkedBudget, IDs: ids})
+	}
+	return nil
 }
 
 // lost tells of calls that had started when the process was gone.
@@ -155,7 +167,7 @@ func (m *machine) settleCalls(which func(call) bool) []session.Fact {
 
 // end closes the turn, and lets go what had failed if the model works again.
 func (m *machine) end(reason session.EndReason) []session.Fact {
-	out := facts(session.TurnEnded{Turn: m.Turns, Reason: reason})
+	out := append(m.heldBack(reason), session.TurnEnded{Turn: m.Turns, Reason: reason})
 	if reason == session.EndCompleted && !m.Turn.opening() && m.parkedAs(session.ParkedFailed) {
 		out = append(out, session.Released{By: session.ReleaseCompleted})
 	}

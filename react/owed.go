@@ -12,7 +12,7 @@ func (m *machine) owed() work {
 		return w
 	}
 	if until := m.deadline(); !until.IsZero() {
-		w.alarm = waiting{cause: t.Started, until: until}
+		w.alarm = waiting{cause: t.Alarm, until: until}
 	}
 	switch t.Phase {
 	case atBoundary:
@@ -30,6 +30,7 @@ func (m *machine) owed() work {
 		w.wait = waiting{cause: t.Cause, until: t.Until}
 	case atCalls:
 		w.calls = m.scheduled()
+	case atRest:
 	}
 	return w
 }
@@ -50,6 +51,7 @@ func (m *machine) halting() halting {
 				h.calls = append(h.calls, m.calling(i))
 			}
 		}
+	default: // nothing is in flight
 	}
 	return h
 }

@@ -45,7 +45,8 @@ type expected struct {
 	since  session.Seq // runnable, or pending, since this fact
 	parked session.ParkReason
 	struck bool
-	fate   string // empty: pending
+	fate   string       // empty: pending
+	group  *session.Seq // of an objection: the last one against the same end
 }
 
 // shownItem stands for the facts from and to: a message, an answer or a result.
@@ -112,9 +113,10 @@ type unit struct {
 	due    session.Seq
 	batch  []*expected
 	turn   expectedTurn
-	wish   string // what is to come of a consultation, or is wrong with a replacement
-	end    string // and how the turn is to end
-	open   bool   // the page doesn't say whether a summary can be unseen
+	wish   string       // what is to come of a consultation, or is wrong with a replacement
+	end    string       // and how the turn is to end
+	group  *session.Seq // the last objection among the facts
+	open   bool         // the page doesn't say whether a summary can be unseen
 }
 
 func newReference(limits Limits) *reference {
@@ -128,6 +130,11 @@ func (r *reference) read(in input, events []session.Event, out outcome) {
 	r.unit = unit{in: in, events: events, due: due, batch: batch, turn: r.turn}
 	if c, is := in.(consulted); is && !out.stale {
 		r.unit.wish = r.wished(c)
+	}
+	if f, is := in.(maintained); is && !out.stale {
+		if _, _, wrong := r.span(f.fact); wrong != "" {
+			r.unit.wish = r.wishedBroken() // F6: a replacement that can't be made is the hook's failure
+		}
 	}
 	if f, is := in.(replace); is {
 		from, to, wrong := r.span(f.fact)
@@ -242,6 +249,11 @@ func (r *reference) batch() (session.Seq, []*expected) {
 		for _, m := range r.runnable(session.Steer, r.head) {
 			if due == t.due || m.since < due {
 				due = m.since
+			}
+		}
+		for _, m := range r.runnable(session.Steer, due) {
+			if m.group != nil && m.since == m.seq { // what was said against one end comes together
+				due = max(due, *m.group)
 			}
 		}
 		if steers = r.runnable(session.Steer, due); len(steers) == 0 {

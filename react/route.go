@@ -75,13 +75,16 @@ func (m *machine) joining(most session.Seq) bool {
 	return false
 }
 
-// waking says whether the step that a batch belongs to has a message asking
-// for it.
-func waking(batch []*session.Pending) bool {
+// waking says whether a batch has a message that asks for the step.
+func waking(batch []*session.Pending) bool { return wakingIDs(batch) != nil }
+
+// wakingIDs lists the messages of a batch that ask for the step.
+func wakingIDs(batch []*session.Pending) []string {
+	var ids []string
 	for _, p := range batch {
 		if p.Verb.Wakes() {
-			return true
+			ids = append(ids, p.ID)
 		}
 	}
-	return false
+	return ids
 }

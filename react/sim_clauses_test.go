@@ -15,12 +15,21 @@ func (r *reference) accepted(seq session.Seq, f session.Accepted) {
 	m := f.Message
 	r.must(r.messages[m.ID] == nil, "S1", "%s accepted once", m.ID)
 	r.must(f.Digest == m.Digest(), "D3", "the digest of %s as accepted", m.ID)
-	if _, objection := r.unit.in.(ended); !objection { // these need no room
+	_, objection := r.unit.in.(ended)
+	r.must(objection == f.Objects, "L6", "objects %v, got %v", objection, f.Objects)
+	if !objection { // these need no room
 		r.must(r.room(f.Verb, m.Size(), m.Source, nil), "D16", "%s refused: there is no room for it", m.ID)
 	}
 	e := &expected{
 		id: m.ID, verb: f.Verb, source: m.Source, text: chat.PlainText(m.Parts), size: m.Size(),
 		seq: seq, from: seq, since: seq,
+	}
+	if objection {
+		if r.unit.group == nil {
+			r.unit.group = new(session.Seq)
+		}
+		*r.unit.group = seq
+		e.group = r.unit.group
 	}
 	r.messages[m.ID] = e
 	r.waiting = append(r.waiting, e)
@@ -133,11 +142,15 @@ func (r *reference) doing() stage {
 }
 
 func (r *reference) parked(f session.Parked) {
-	if f.Reason == session.ParkedBudget {
+	switch {
+	case f.Reason == session.ParkedBudget && r.turn.open:
+		r.must(r.turn.steps == 0 && f.IDs != nil && r.unit.has("turn.ended"), "L10", "parked by name when a turn ends before its first step")
+		r.saw("parked before the first step")
+	case f.Reason == session.ParkedBudget:
 		r.must(!r.turn.open && f.IDs == nil && len(r.runnable("", r.head)) > 0 && r.left(true) <= 0,
 			"L10", "parked for a spent budget only when a turn would open")
 		r.saw("parked for the budget")
-	} else {
+	default:
 		r.must(f.Reason == session.ParkedStopped && f.IDs != nil, "F2", "parked by a hook's stop, got %v", f)
 	}
 	for _, m := range r.runnable("", r.head) {
@@ -250,7 +263,8 @@ func (r *reference) checkReason(f session.TurnEnded) {
 	case session.EndCancelled:
 		r.checkCancelled(f)
 	case session.EndBudget:
-		r.must(t.stop != nil || r.alarmed() || !r.natural(), "L10", "no more than its natural end")
+		in, _ := r.unit.in.(ended)
+		r.must(t.stop != nil || r.alarmed() || len(in.objections) > 0 || !r.natural(), "L10", "no more than its natural end")
 		r.must(t.stop == nil && r.left(true) <= 0 || t.stop != nil && t.stop.Reason == f.Reason || r.alarmed(), "L10", "budget as a reason only when it is spent")
 	case session.EndFailed:
 		switch in := r.unit.in.(type) {
@@ -258,13 +272,16 @@ func (r *reference) checkReason(f session.TurnEnded) {
 		case failed:
 			r.must(!in.again || in.replaced != nil || t.tries >= r.limits.Attempts, "L9", "attempt %d of %d", t.tries+1, r.limits.Attempts)
 		case reopen:
-			r.must(t.tries > r.limits.Attempts, "F3", "no failure within %d attempts, this is %d", r.limits.Attempts, t.tries)
+			tries := r.unit.turn.tries + 1
+			r.must(tries > r.limits.Attempts, "F3", "no failure within %d attempts, this is %d", r.limits.Attempts, tries)
+		case elapsed:
+			r.must(t.tries >= r.limits.Attempts, "F3", "attempt %d of %d", t.tries+1, r.limits.Attempts)
 		default:
 			r.must(t.stop != nil && t.stop.Reason == f.Reason, "F1", "no failure by %T", in)
 		}
 		r.must(f.Failure != nil, "F1", "a structured reason")
 	case session.EndBlocked:
-		r.must(r.unit.has("refused") || t.blocked, "F2", "blocked only when a hook refused something")
+		r.must((r.unit.has("refused") || t.blocked) && !t.truncated, "F2", "blocked only when a hook refused something")
 	default:
 		r.checkNatural(f)
 	}
@@ -298,21 +315,19 @@ func (r *reference) checkNatural(f session.TurnEnded) {
 	t := &r.turn
 	r.must(t.stop == nil && t.phase == boundary && !t.results, "L3", "a turn that isn't done yet to go on")
 	hooks := r.unit.has("refused") || r.unit.has("taken")
-	r.must(!t.blocked, "F2", "blocked, got %s", f.Reason)
+	r.must(!t.blocked || t.truncated, "F2", "blocked, got %s", f.Reason)
 	if t.steps > 0 && !hooks {
 		steers := r.runnable(session.Steer, r.head)
 		r.must(len(steers) == 0, "D9", "%s in this turn", names(steers))
 	}
-	want := []session.EndReason{session.EndCompleted}
+	want := session.EndCompleted
 	switch {
-	case t.last == chat.FinishRefused && t.truncated:
-		want = []session.EndReason{session.EndRefused, session.EndMaxTokens}
-	case t.last == chat.FinishRefused:
-		want = []session.EndReason{session.EndRefused}
 	case t.truncated:
-		want = []session.EndReason{session.EndMaxTokens}
+		want = session.EndMaxTokens
+	case t.last == chat.FinishRefused:
+		want = session.EndRefused
 	}
-	r.must(slices.Contains(want, f.Reason), "L5", "%v, got %s", want, f.Reason)
+	r.must(f.Reason == want, "L5", "%s, got %s", want, f.Reason)
 	if t.steps == 0 {
 		r.saw("turn without a step")
 	}
@@ -322,7 +337,7 @@ func (r *reference) retried(seq session.Seq, number int) {
 	t := &r.turn
 	t.tries++
 	r.must(number == t.tries, "F3", "attempt %d, got %d", t.tries, number)
-	r.must(r.left(false) >= 0, "L10", "no request: the budget is spent")
+	r.must(r.leftBut(false, true) >= 0, "L10", "no request: the budget is spent")
 	t.phase, t.cause = requested, seq
 	r.must(t.tries <= r.limits.Attempts, "F3", "at most %d attempts, this is %d", r.limits.Attempts, t.tries)
 	r.saw("attempt again")
@@ -363,7 +378,7 @@ func (r *reference) answered(seq session.Seq, f session.Answered) {
 		r.shown[i].unseen = false
 	}
 	r.shown = append(r.shown, shownItem{what: fmt.Sprint("answer ", seq), from: seq, to: seq, calls: len(calls), open: len(calls)})
-	t.phase, t.due, t.answer, t.calls = boundary, seq, seq, nil
+	t.phase, t.due, t.answer, t.calls, t.tries = boundary, seq, seq, nil, 1
 	t.last = f.Answer.Finish
 	t.truncated = t.truncated || t.last == chat.FinishMaxTokens
 	for i, c := range calls {
@@ -423,7 +438,7 @@ func (r *reference) resulted(seq session.Seq, f session.Resulted) {
 	if !t.results {
 		r.saw("a result concludes the turn")
 	}
-	t.phase, t.due = boundary, seq
+	t.phase, t.due, t.tries = boundary, seq, 1
 }
 
 // placeResult shows a result behind its answer, in the model's order.
@@ -494,7 +509,10 @@ func (r *reference) span(f session.Replaced) (from, to int, wrong string) {
 
 // left is what the budget leaves: 0 or less is nothing. Counted generously it
 // says that the agent may stop, else that it must.
-func (r *reference) left(generous bool) int64 {
+func (r *reference) left(generous bool) int64 { return r.leftBut(generous, false) }
+
+// leftBut may leave steps out of account: asking again is inside a step.
+func (r *reference) leftBut(generous, again bool) int64 {
 	pick := func(s spending) session.Spent {
 		if generous {
 			return s.most
@@ -506,6 +524,9 @@ func (r *reference) left(generous bool) int64 {
 	for _, l := range []struct{ limit, used session.Spent }{
 		{b.Turn.Spent, pick(r.turn.spent)}, {b.Session.Spent, pick(r.session)}, {b.Tree.Spent, pick(r.session)},
 	} {
+		if again {
+			l.limit.Steps = 0
+		}
 		for _, c := range [][2]int64{
 			{int64(l.limit.Steps), int64(l.used.Steps)}, {l.limit.Tokens, l.used.Tokens}, {l.limit.Cost, l.used.Cost},
 		} {

@@ -31,6 +31,9 @@ func (r *reference) told(in input, events []session.Event, out outcome) {
 	case maintained:
 		r.must(out.stale || len(events) > 0 || out.err != nil, "R3", "an error, if nothing comes of a replacement")
 		r.sawReplacement("maintenance", out, events)
+		if r.unit.wish != "" && !r.unit.has("replaced") {
+			r.must(r.unit.wish == r.happened(), "F6", "%s\n  got      %s", r.unit.wish, r.happened())
+		}
 	case failed:
 		if in.replaced != nil {
 			r.sawReplacement("a failed request", out, events)

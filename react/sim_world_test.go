@@ -344,13 +344,11 @@ func (w *world) rest() {
 
 // sure tells in again until its append succeeds.
 func (w *world) sure(r *rand.Rand, in input) {
-	for before := -1; before != len(w.log); {
-		before = len(w.log)
+	for {
 		w.tell(r, in)
 		if w.units[len(w.units)-1].note == "" {
 			return
 		}
-		before = -1
 	}
 }
 

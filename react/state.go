@@ -27,6 +27,7 @@ type turn struct {
 	At       time.Time     `json:"at"`
 	Spent    session.Spent `json:"spent,omitzero"`
 	Children []session.ID  `json:"children,omitempty"` // attached
+	Alarm    session.Seq   `json:"alarm"`              // the fact that its time limit comes from
 	Stop     halt          `json:"stop,omitzero"`
 	Lost     session.Seq   `json:"lost,omitempty"` // work begun before this Reopened is gone
 
@@ -34,6 +35,7 @@ type turn struct {
 	Cause session.Seq `json:"cause"`
 	// Due is the fact that made the coming step due, at a boundary.
 	Due        session.Seq `json:"due,omitempty"`
+	Objected   bool        `json:"objected,omitempty"`   // by a stopping hook, at Due
 	Results    bool        `json:"results,omitempty"`    // owed to the model
 	Maintained bool        `json:"maintained,omitempty"` // history was replaced at this boundary
 
@@ -92,7 +94,7 @@ func (t *turn) inFlight() bool { return t.Lost < t.Stop.Seq }
 
 // due puts the turn at a boundary that the fact at seq brought about.
 func (t *turn) due(seq session.Seq) {
-	t.Phase, t.Due, t.Cause, t.Maintained = atBoundary, seq, seq, false
+	t.Phase, t.Due, t.Cause, t.Maintained, t.Objected = atBoundary, seq, seq, false, false
 }
 
 // withCall replaces the index-th call.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -110,7 +111,7 @@ func (e *FormatError) Unwrap() []error { return []error{ErrUnreadable, e.Err} }
 func Encode(e Event) (Record, error) {
 	r := Record{Seq: e.Seq, Time: e.Time, Type: e.Fact.Type()}
 	if n, noted := e.Fact.(Noted); noted {
-		if err := n.validate(); err != nil {
+		if err := n.Validate(); err != nil {
 			return Record{}, err
 		}
 		r.Version, r.Data = n.Version, n.Data
@@ -139,7 +140,11 @@ func Encode(e Event) (Record, error) {
 func Decode(id ID, r Record) (Event, error) {
 	e := Event{Seq: r.Seq, Time: r.Time}
 	if pluginType(r.Type) {
-		e.Fact = Noted{Kind: r.Type, Version: r.Version, Data: r.Data, Key: r.Claim, Finds: r.Refs}
+		n := Noted{Kind: r.Type, Version: r.Version, Data: r.Data, Key: strings.TrimPrefix(r.Claim, notedKeys)}
+		for _, ref := range r.Refs {
+			n.Finds = append(n.Finds, strings.TrimPrefix(ref, notedKeys))
+		}
+		e.Fact = n
 		return e, nil
 	}
 	k := core[r.Type]
@@ -154,8 +159,8 @@ func Decode(id ID, r Record) (Event, error) {
 	return e, nil
 }
 
-// validate keeps plugins' facts out of the core's names.
-func (n Noted) validate() error {
+// Validate keeps plugins' facts out of the core's names and readable.
+func (n Noted) Validate() error {
 	switch {
 	case !pluginType(n.Kind):
 		return fmt.Errorf("encode fact %q: a plugin's fact is named plugin/fact", n.Kind)

@@ -30,6 +30,12 @@ func CallKey(answer Seq, index int) string {
 	return "call/" + strconv.FormatUint(uint64(answer), 10) + "/" + strconv.Itoa(index)
 }
 
+// NotedKey is the claim or reference of a plugin's fact with the key k. It
+// can't be taken for one of the core's.
+func NotedKey(k string) string { return notedKeys + k }
+
+const notedKeys = "noted/"
+
 // What becomes of messages.
 
 // Accepted says that a message is the agent's to deal with.
@@ -37,6 +43,9 @@ type Accepted struct {
 	Verb    Verb         `json:"verb"`
 	Message chat.Message `json:"message"`
 	Digest  chat.Digest  `json:"digest"` // of Message, for telling replays from conflicts
+	// Objects marks what a stopping hook said against the end of the turn. All
+	// that was said against one end enters together.
+	Objects bool `json:"objects,omitempty"`
 }
 
 // Entered says that a step began, and with it which messages the model sees
@@ -343,8 +352,8 @@ type Noted struct {
 	Kind    string // plugin/fact: todo/changed
 	Version int
 	Data    json.RawMessage
-	Key     string   // its claim; empty for none
-	Finds   []string // its refs
+	Key     string   // claimed as NotedKey(Key); empty claims nothing
+	Finds   []string // found by NotedKey of each
 }
 
 func (Accepted) Type() string    { return "accepted" }
@@ -378,7 +387,13 @@ func (n Noted) Type() string     { return n.Kind }
 func (f Accepted) Claim() string { return MessageKey(f.Message.ID) }
 func (f Question) Claim() string { return QuestionKey(f.ID) }
 func (f Resulted) Claim() string { return CallKey(f.Answer, f.Index) }
-func (n Noted) Claim() string    { return n.Key }
+
+func (n Noted) Claim() string {
+	if n.Key == "" {
+		return ""
+	}
+	return NotedKey(n.Key)
+}
 
 func (f Accepted) Refs() []string  { return []string{MessageKey(f.Message.ID)} }
 func (f Refused) Refs() []string   { return []string{MessageKey(f.ID)} }
@@ -387,7 +402,7 @@ func (f Withdrawn) Refs() []string { return []string{MessageKey(f.ID)} }
 func (f Amended) Refs() []string   { return []string{MessageKey(f.ID)} }
 func (f Question) Refs() []string  { return []string{QuestionKey(f.ID)} }
 func (f Reply) Refs() []string     { return []string{QuestionKey(f.ID)} }
-func (n Noted) Refs() []string     { return n.Finds }
+func (n Noted) Refs() []string     { return keys(NotedKey, n.Finds) }
 
 func (f Entered) Refs() []string {
 	refs := make([]string, 0, len(f.Messages))
