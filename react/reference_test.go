@@ -13,7 +13,7 @@ import (
 // reference is what the contract makes of a session, written from the page and
 // from nothing else. It reads what anybody may read: the log, and what callers
 // were told. Its checks, fact by fact, are in sim_clauses_test.go,
-// what callers and the model are told in sim_told_test.go.
+// and sim_steps_test.go, what callers and the model are told in sim_told_test.go.
 type reference struct {
 	limits Limits
 	broken func(clause, expected string) // reports a broken clause; doesn't return
@@ -151,6 +151,7 @@ func (r *reference) read(in input, events []session.Event, out outcome) {
 		r.apply(e, before)
 	}
 	r.checkReleases()
+	r.checkReopened()
 	r.told(in, events, out)
 	r.must(r.turn.open || len(r.runnable("", r.head)) == 0, "D13", "a turn, for %s may run", names(r.runnable("", r.head)))
 }

@@ -233,9 +233,13 @@ func (w *world) crash(r *rand.Rand) {
 		mode = session.OpenHold
 	}
 	w.tell(r, reopen{mode: mode})
-	if chance(r, 30) {
+	switch alarm := w.live.owed().alarm; {
+	case chance(r, 30):
 		w.saw("crash after reopening")
 		w.crash(r)
+	case alarm.cause != 0 && chance(r, 30):
+		w.saw("alarm right after reopening")
+		w.tell(r, w.waited(alarm))
 	}
 }
 
