@@ -148,8 +148,8 @@ func (m *machine) pose(in pose) ([]session.Fact, outcome) {
 	if _, open := m.open(in.fact.Answer, in.fact.Index); !open || m.Turn.stopping() {
 		return stale()
 	}
-	if m.talk.Inbox.Question(in.fact.ID) != nil {
-		return nil, outcome{absent: true}
+	if q := m.talk.Inbox.Question(in.fact.ID); q != nil {
+		return nil, outcome{absent: true, reply: q.Reply}
 	}
 	f := in.fact
 	f.Turn = m.Turns
