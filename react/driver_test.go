@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -403,7 +404,7 @@ func TestI3AWatcherFirstGetsWhatWasStreamedThenTheRest(t *testing.T) {
 		stop()
 		<-done
 		// The last piece may be void before it is read: the answer is in the log.
-		if !strings.HasPrefix("one two three four", text.String()) || text.Len() < 16 || len(offsets) < 2 {
+		if !slices.Contains([]string{"one two three fo", "one two three four"}, text.String()) || len(offsets) < 2 {
 			t.Errorf("I3: watched %q in %d deltas", text.String(), len(offsets))
 		}
 		s.close()
