@@ -9,3 +9,5 @@ require (
 )
 
 require github.com/google/jsonschema-go v0.4.3
+
+require github.com/anishathalye/porcupine v1.3.1
