@@ -39,6 +39,7 @@ type expected struct {
 	verb   session.Verb
 	source chat.Source
 	text   string
+	digest chat.Digest // as accepted
 	size   int64
 	seq    session.Seq
 	from   session.Seq // of the fact with its parts
@@ -47,6 +48,11 @@ type expected struct {
 	struck bool
 	fate   string       // empty: pending
 	group  *session.Seq // of an objection: the last one against the same end
+}
+
+// amended is the size of the message with other parts.
+func (m *expected) amended(parts []chat.Part) int64 {
+	return m.size + chat.PartsSize(parts) - int64(len(m.text))
 }
 
 // shownItem stands for the facts from and to: a message, an answer or a result.
@@ -175,7 +181,9 @@ func (r *reference) apply(e session.Event, before session.Fact) {
 		}
 	case session.Amended:
 		m := r.pending(f.ID, "C10")
-		m.size += chat.PartsSize(f.Parts) - int64(len(m.text))
+		size := m.amended(f.Parts)
+		r.must(r.room(m.verb, size, m.source, m), "D16", "%s kept as it was: there is no room for more", m.id)
+		m.size = size
 		m.from, m.text = e.Seq, chat.PlainText(f.Parts)
 	case session.Cancelled:
 		r.cancelled(f)

@@ -23,7 +23,8 @@ func (r *reference) accepted(seq session.Seq, f session.Accepted) {
 	}
 	e := &expected{
 		id: m.ID, verb: f.Verb, source: m.Source, text: chat.PlainText(m.Parts), size: m.Size(),
-		seq: seq, from: seq, since: seq,
+		digest: f.Digest,
+		seq:    seq, from: seq, since: seq,
 	}
 	if objection {
 		if r.unit.group == nil {
@@ -270,6 +271,8 @@ func (r *reference) checkReason(f session.TurnEnded) {
 		in, _ := r.unit.in.(ended)
 		r.must(t.stop != nil || r.alarmed() || len(in.objections) > 0 || !r.natural(), "L10", "no more than its natural end")
 		r.must(t.stop == nil && r.left(true) <= 0 || t.stop != nil && t.stop.Reason == f.Reason || r.alarmed(), "L10", "budget as a reason only when it is spent")
+		r.must(t.stop != nil || t.phase == boundary || r.leftBut(true, true) <= 0, "L9", "another attempt: it is no step")
+		r.checkUnopened()
 	case session.EndFailed:
 		switch in := r.unit.in.(type) {
 		case consulted, maintained:
@@ -288,6 +291,17 @@ func (r *reference) checkReason(f session.TurnEnded) {
 		r.must((r.unit.has("refused") || t.blocked) && !t.truncated, "F2", "blocked only when a hook refused something")
 	default:
 		r.checkNatural(f)
+	}
+}
+
+// checkUnopened is L10 for a budget that was spent before the first step: what
+// asked for it doesn't open the next turn at once.
+func (r *reference) checkUnopened() {
+	if r.turn.steps > 0 {
+		return
+	}
+	for _, m := range r.unit.batch {
+		r.must(!m.verb.Wakes() || m.parked == session.ParkedBudget, "L10", "%s parked for the budget", m.id)
 	}
 }
 

@@ -64,7 +64,7 @@ func (w *world) pick(r *rand.Rand) func(*world, *rand.Rand) {
 		{2, one((*world).replace)},
 		{2, one((*world).spawn)},
 		{5, (*world).tellLate},
-		{more(w.temper.crashing, 1, 4), (*world).crash},
+		{more(w.temper.crashing, 1, 4) + more(w.ref.turn.phase == pausing, 0, 12), (*world).crash},
 		{2, func(w *world, _ *rand.Rand) { w.snapshot() }},
 		{1, func(w *world, r *rand.Rand) {
 			if chance(r, 20) {
@@ -306,7 +306,7 @@ var situations = []string{
 	"reopened on hold during asking", "reopened on hold during calls", "reopened on hold during stopping hooks",
 	"reopened a stopped turn", "crash after reopening", "result not-started", "result unknown-outcome", "fork", "snapshot",
 	"append failed", "group", "collision in a group", "replay of a pending message", "replay of an old message",
-	"conflict with a pending message", "conflict with an old message", "full for an old message",
+	"conflict with a pending message", "conflict with an old message", "full for an old message", "full for an amendment",
 	"full for followup of a person", "full for followup of another", "full for inject of a person", "full for inject of another",
 	"message refused", "message taken", "some enter, some don't", "a hook says stop", "hooks leave a message out",
 	"hooks break", "hooks break twice on a message", "stopping hooks object 2",

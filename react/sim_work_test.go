@@ -238,3 +238,35 @@ func answers(owed work, now time.Time, in input) (is, sure bool) {
 		return false, false
 	}
 }
+
+// checkVoided is D14: a consultation is void once a message of its batch is
+// touched, or settings are new, and not for less (D10).
+func (w *world) checkVoided(before work, u told) {
+	var touched string
+	switch in := u.in.(type) {
+	case amend:
+		touched = in.id
+	case withdraw:
+		touched = in.id
+	case configure:
+	default:
+		return
+	}
+	if len(u.events) == 0 {
+		return
+	}
+	peeked := slices.ContainsFunc(before.consult.batch, func(p *session.Pending) bool { return p.ID == touched })
+	kept := before.consult.cause == u.work.consult.cause
+	fail := func(clause, expected string) {
+		w.units = append(w.units, u)
+		w.fail(clause, "%s", expected)
+	}
+	switch {
+	case before.consult.cause != 0 && kept && (peeked || touched == ""):
+		fail("D14", "the hooks to be asked again")
+	case before.consult.cause != 0 && !kept && !peeked && touched != "":
+		fail("D14", "the hooks' answer to count: "+touched+" wasn't in the batch")
+	case before.end.cause != 0 && before.end.cause != u.work.end.cause && touched != "":
+		fail("D10", "the stopping hooks' answer to count: no step is due, so nobody looks at an inject")
+	}
+}

@@ -140,13 +140,7 @@ func (w *world) settle(in input) told {
 	if out.stale {
 		w.saw(fmt.Sprintf("stale %T", in))
 	}
-	switch in.(type) {
-	case amend, withdraw:
-		if before.end.cause != 0 && before.end.cause != u.work.end.cause {
-			w.units = append(w.units, u)
-			w.fail("D10", "the stopping hooks' answer to count: no step is due, so nobody looks at an inject")
-		}
-	}
+	w.checkVoided(before, u)
 	return u
 }
 
