@@ -39,16 +39,25 @@ func (d *driver) deliver(ctx context.Context, v session.Verb, m chat.Message) (a
 	switch {
 	case errors.Is(err, agent.ErrUncertain):
 		return agent.Receipt{}, &agent.UncertainError{ID: m.ID, Err: err}
+	case errors.Is(err, agent.ErrFull), err == nil && out.absent:
+		return d.replay(ctx, v, m.ID, digest, err)
+	default:
+		return out.receipt, err
+	}
+}
+
+// replay answers from the log for an id that was accepted before. There may be
+// no room for a message that needs none.
+func (d *driver) replay(ctx context.Context, v session.Verb, id string, digest chat.Digest, full error) (agent.Receipt, error) {
+	first, seq, err := agent.First(ctx, d.store, d.id, id)
+	switch {
+	case full != nil && errors.Is(err, agent.ErrUnknown):
+		return agent.Receipt{}, full
 	case err != nil:
-		return agent.Receipt{}, err
-	case !out.absent:
-		return out.receipt, nil
+		return agent.Receipt{}, fmt.Errorf("%s %s: %w", v, id, err)
+	default:
+		return agent.Replay(first, seq, v, digest)
 	}
-	first, seq, err := agent.First(ctx, d.store, d.id, m.ID)
-	if err != nil {
-		return agent.Receipt{}, fmt.Errorf("%s %s: %w", v, m.ID, err)
-	}
-	return agent.Replay(first, seq, v, digest)
 }
 
 // big is from how many bytes on a part is kept as a blob.

@@ -233,7 +233,8 @@ func TestWhatCantBeReadIsRefusedByNameWithAdvice(t *testing.T) {
 	}{
 		"S4: an unknown core fact": {func(r *Record) { r.Type = "teleported" }, `unknown fact "teleported": update tack`},
 		"S4: a newer version":      {func(r *Record) { r.Version = 2 }, `"turn.started" has version 2 and only 1 is known: update tack`},
-		"no version":               {func(r *Record) { r.Version = 0 }, "version 0"},
+		"no version":               {func(r *Record) { r.Version = 0 }, "version 0 and the first is 1"},
+		"data that is null":        {func(r *Record) { r.Data = []byte("null") }, "not a JSON object"},
 		"damaged data":             {func(r *Record) { r.Data = r.Data[:3] }, "the log may be damaged"},
 	}
 	for name, c := range cases {
@@ -271,6 +272,22 @@ func TestAPluginsFactIsKeptAndFoundAndMayBeUnknown(t *testing.T) {
 	} {
 		if _, err := Encode(Event{Seq: 1, Fact: bad}); err == nil {
 			t.Errorf("%s: encoded, want an error", what)
+		}
+	}
+}
+
+func TestNoneIsNotAll(t *testing.T) {
+	for _, f := range []Fact{Configured{Tools: []string{}}, Parked{Reason: ParkedStopped, IDs: []string{}}, Configured{}, Parked{Reason: ParkedBudget}} {
+		r, err := Encode(Event{Seq: 1, Fact: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode("s", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Fact, f) {
+			t.Errorf("%#v came back as %#v: an empty list is none, and nil is all", f, got.Fact)
 		}
 	}
 }
