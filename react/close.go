@@ -80,6 +80,7 @@ func (d *driver) shut() {
 	ctx, cancel := context.WithTimeout(context.Background(), d.grace)
 	defer cancel()
 	d.live.close()
+	d.snap(ctx)
 	err := d.scope.Close(ctx)
 	if released := d.store.Release(ctx, d.lease); err == nil {
 		err = released
@@ -89,6 +90,20 @@ func (d *driver) shut() {
 	}
 	d.parting = err
 	close(d.gone)
+}
+
+// snap saves what the machine knows, so that the next opening reads a tail only.
+// Without it all is read; so its failure is nobody's.
+func (d *driver) snap(ctx context.Context) {
+	d.mu.Lock()
+	useless := d.fault != nil
+	d.mu.Unlock()
+	if useless || d.m.Head == 0 {
+		return
+	}
+	if err := session.SaveSnapshot(ctx, d.store, d.lease, d.m, d.m.Head); err != nil {
+		d.scope.Log().Warn("the session has no new snapshot; it opens all the same, more slowly", "session", d.id, "error", err)
+	}
 }
 
 // quietens waits until nothing is in flight or waits to be stored.

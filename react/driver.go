@@ -26,7 +26,9 @@ type driver struct {
 	scope *plugin.Scope
 	base  context.Context //nolint:containedctx // of all flights; ends with the agent
 	end   context.CancelCauseFunc
-	gone  chan struct{} // closed when the agent is closed
+	// always is for appends: nothing ends them.
+	always context.Context //nolint:containedctx // it ends with the process
+	gone   chan struct{}   // closed when the agent is closed
 
 	mu       sync.Mutex // guards what follows; never held while calling out
 	queue    []request
@@ -113,6 +115,7 @@ func (k *maker) Drive(ctx context.Context, s agent.Start) (agent.Running, error)
 		ids = append(ids, m.Parent.Session)
 	}
 	d.base, d.end = context.WithCancelCause(within(inherit(scope.Context(), ctx), ids...))
+	d.always = context.WithoutCancel(d.base)
 	d.status = agent.Status{State: agent.Idle, Head: m.Head}
 	if err := d.open(ctx, s); err != nil {
 		return nil, errors.Join(err, d.Close(context.WithoutCancel(ctx)))

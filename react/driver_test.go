@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -430,4 +431,52 @@ func TestC12WaitingFromInsideTheTurnFailsAtOnce(t *testing.T) {
 		s.want("followup:a 1.1(a) header answer call.started steer:s result 1.2(s) answer completed")
 		s.close()
 	})
+}
+
+func TestD7ManySendersAtOnceLoseAndDoubleNothing(t *testing.T) {
+	const senders, each = 32, 40
+	ctx := context.Background()
+	s := newTheatre(t, memory(), &modeltest.Script{Rule: func(*model.Request, int) modeltest.Turn { return modeltest.Says("ok") }, Trusts: true})
+	s.open(session.OpenContinue)
+	var wg sync.WaitGroup
+	for n := range senders {
+		wg.Go(func() {
+			var last session.Seq
+			for i := range each {
+				v := []session.Verb{session.Followup, session.Steer, session.Inject}[(n+i)%3]
+				m := chat.Say("x").As(fmt.Sprintf("m%d-%d", n, i))
+				r, err := agent.Deliver(ctx, s.agent, v, m)
+				for errors.Is(err, agent.ErrFull) { // as a sender would
+					_ = s.agent.WaitIdle(ctx)
+					r, err = agent.Deliver(ctx, s.agent, v, m)
+				}
+				if err != nil || r.Seq <= last {
+					t.Errorf("D7: receipt %+v after event %d, %v", r, last, err)
+					return
+				}
+				last = r.Seq
+			}
+		})
+	}
+	wg.Wait()
+	s.say(session.Followup, "last")
+	s.idle()
+	placed := map[string]int{}
+	for e, err := range session.Events(ctx, s.store, "s", 0) {
+		s.must(err)
+		if f, is := e.Fact.(session.Entered); is {
+			for _, m := range f.Messages {
+				placed[m.ID]++
+			}
+		}
+	}
+	if len(placed) != senders*each+1 {
+		t.Errorf("D15: %d messages placed, want %d", len(placed), senders*each+1)
+	}
+	for id, n := range placed {
+		if n != 1 {
+			t.Errorf("D15: %s placed %d times", id, n)
+		}
+	}
+	s.close()
 }

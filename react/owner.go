@@ -136,8 +136,11 @@ func (d *driver) take() (batch []request, more bool) {
 		return nil, false
 	}
 	n := min(len(d.queue), enough)
-	batch = slices.Concat(d.cancels, d.queue[:n])
-	d.cancels = nil
+	batch = d.queue[:n:n]
+	if len(d.cancels) > 0 {
+		batch = slices.Concat(d.cancels, batch)
+		d.cancels = nil
+	}
 	if d.queue = d.queue[n:]; len(d.queue) == 0 {
 		d.queue = nil
 	}
@@ -207,7 +210,7 @@ func (d *driver) append(events []session.Event) error {
 		}
 		records[i] = r
 	}
-	return d.store.Append(context.WithoutCancel(d.base), session.Append{Lease: d.lease, Records: records})[0]
+	return d.store.Append(d.always, session.Append{Lease: d.lease, Records: records})[0]
 }
 
 // keep makes known what was stored.
