@@ -7,3 +7,7 @@ require (
 	go.uber.org/goleak v1.3.0
 	pgregory.net/rapid v1.3.0
 )
+
+require github.com/google/jsonschema-go v0.4.3
+
+require github.com/anishathalye/porcupine v1.3.1

@@ -60,6 +60,7 @@ func FateOf(ctx context.Context, j session.Journal, id session.ID, message strin
 		fate.Parked, err = parked(ctx, j, id, fate)
 	case FatePlaced:
 		err = fate.look(ctx, j, id)
+	default: // final
 	}
 	return fate, err
 }
@@ -105,7 +106,9 @@ func parked(ctx context.Context, j session.Journal, id session.ID, f Fate) (sess
 		if err != nil {
 			return "", err
 		}
-		inbox.Apply(e)
+		if err := inbox.Apply(e); err != nil {
+			return "", err
+		}
 	}
 	if p := inbox.Get(f.ID); p != nil {
 		return p.Parked, nil

@@ -223,7 +223,7 @@ func TestP3WhatIsInAnAgentsScopeIsThatAgentsAlone(t *testing.T) {
 		t.Errorf("events: heard %s, want root1 a1 root2", got)
 	}
 	must(t, a.Close(bg))
-	if number.Provided(b) != true || get(b) != 1 {
+	if !number.Provided(b) || get(b) != 1 {
 		t.Error("closing a took b's service away")
 	}
 	must(t, root.Close(bg))
@@ -329,8 +329,8 @@ func TestClosingWaitsForCallsThatAreInside(t *testing.T) {
 		go func() { closed <- a.Close(bg) }()
 		synctest.Wait()
 		select {
-		case <-closed:
-			t.Error("closed while a call was inside")
+		case err := <-closed:
+			t.Error(err, "closed while a call was inside")
 		default:
 		}
 		if asked.Any(a) {

@@ -34,8 +34,10 @@ func render(t *testing.T, s *plugin.Scope) string {
 func TestSectionsStandInTheirOrderAndThenByName(t *testing.T) {
 	root := plugin.NewScope("root", nil)
 	for _, s := range []Section{
-		{Name: "z", Order: 1, Text: says("first")}, {Name: "b", Order: 5, Text: says("third\n")},
-		{Name: "a", Order: 5, Text: says("second")}, {Name: "none", Order: 2, Text: says("  ")},
+		{Name: "z", Order: 1, Text: says("first")},
+		{Name: "b", Order: 5, Text: says("third\n")},
+		{Name: "a", Order: 5, Text: says("second")},
+		{Name: "none", Order: 2, Text: says("  ")},
 	} {
 		must(t, Add(root, s))
 	}

@@ -67,15 +67,15 @@ func (m *machine) turnTo(e session.Event) {
 		m.cancelled(e.Seq, f)
 	case session.Halted:
 		t.Stop = halt{Seq: e.Seq, Reason: f.Reason, Failure: f.Failure, Detail: f.Detail}
-		if t.Lost == e.Seq-1 {
-			t.Stop.Seq = t.Lost // nothing has begun since
+		if f.Reason == session.EndFailed {
+			t.Stop.Seq = t.Lost // it was reopened too often: nothing has begun since
 		}
 	case session.Reopened:
 		m.reopened(e.Seq, f)
 	case session.Replaced:
 		m.replaced(e.Seq, f)
 	case session.Configured:
-		m.Settings, t.Alarm = f, e.Seq
+		m.Settings, t.Alarm = &f, e.Seq
 		m.unsettle(e.Seq)
 	case session.Spawned:
 		if !f.Detached {

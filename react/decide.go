@@ -26,7 +26,7 @@ func (m *machine) decide(in input) ([]session.Fact, outcome) {
 	case reply:
 		return m.reply(in)
 	case note:
-		return facts(in.fact), outcome{}
+		return facts(in.fact), outcome{receipt: agent.Receipt{Seq: m.Head + 1}}
 	case configure:
 		return m.configure(in)
 	case replace:
@@ -146,7 +146,7 @@ func (m *machine) reply(in reply) ([]session.Fact, outcome) {
 }
 
 func (m *machine) configure(in configure) ([]session.Fact, outcome) {
-	if reflect.DeepEqual(in.fact, m.Settings) {
+	if reflect.DeepEqual(in.fact, m.settings()) {
 		return nil, outcome{}
 	}
 	return facts(in.fact), outcome{}

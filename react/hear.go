@@ -114,7 +114,7 @@ func (m *machine) elapsed(in elapsed) ([]session.Fact, outcome) {
 	case in.cause == t.Alarm && !m.deadline().IsZero():
 		return facts(session.Halted{
 			Turn: m.Turns, Reason: session.EndBudget, Closed: m.talk.Inbox.Open(),
-			Detail: fmt.Sprintf("the turn was open for %s", m.Settings.Budget.Turn.Wall),
+			Detail: fmt.Sprintf("the turn was open for %s", m.settings().Budget.Turn.Wall),
 		}), outcome{}
 	case t.Phase != atPause || in.cause != t.Cause:
 		return stale()
@@ -148,8 +148,8 @@ func (m *machine) pose(in pose) ([]session.Fact, outcome) {
 	if _, open := m.open(in.fact.Answer, in.fact.Index); !open || m.Turn.stopping() {
 		return stale()
 	}
-	if m.talk.Inbox.Question(in.fact.ID) != nil {
-		return nil, outcome{absent: true}
+	if q := m.talk.Inbox.Question(in.fact.ID); q != nil {
+		return nil, outcome{absent: true, reply: q.Reply}
 	}
 	f := in.fact
 	f.Turn = m.Turns

@@ -125,8 +125,9 @@ type stop struct {
 // outcome is what a caller is told. The facts it rests on are not stored yet.
 type outcome struct {
 	err     error
-	receipt agent.Receipt // of deliver
-	stopped agent.Stopped // of cancel
+	receipt agent.Receipt  // of deliver
+	stopped agent.Stopped  // of cancel
+	reply   *session.Reply // of pose: the one it has got before
 	// absent says that the id of a withdraw, amend or reply isn't pending
 	// here: what became of it is in the log.
 	absent bool

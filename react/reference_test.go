@@ -13,7 +13,7 @@ import (
 // reference is what the contract makes of a session, written from the page and
 // from nothing else. It reads what anybody may read: the log, and what callers
 // were told. Its checks, fact by fact, are in sim_clauses_test.go,
-// what callers and the model are told in sim_told_test.go.
+// and sim_steps_test.go, what callers and the model are told in sim_told_test.go.
 type reference struct {
 	limits Limits
 	broken func(clause, expected string) // reports a broken clause; doesn't return
@@ -39,6 +39,7 @@ type expected struct {
 	verb   session.Verb
 	source chat.Source
 	text   string
+	digest chat.Digest // as accepted
 	size   int64
 	seq    session.Seq
 	from   session.Seq // of the fact with its parts
@@ -47,6 +48,11 @@ type expected struct {
 	struck bool
 	fate   string       // empty: pending
 	group  *session.Seq // of an objection: the last one against the same end
+}
+
+// amended is the size of the message with other parts.
+func (m *expected) amended(parts []chat.Part) int64 {
+	return m.size + chat.PartsSize(parts) - int64(len(m.text))
 }
 
 // shownItem stands for the facts from and to: a message, an answer or a result.
@@ -151,6 +157,7 @@ func (r *reference) read(in input, events []session.Event, out outcome) {
 		r.apply(e, before)
 	}
 	r.checkReleases()
+	r.checkReopened()
 	r.told(in, events, out)
 	r.must(r.turn.open || len(r.runnable("", r.head)) == 0, "D13", "a turn, for %s may run", names(r.runnable("", r.head)))
 }
@@ -174,7 +181,9 @@ func (r *reference) apply(e session.Event, before session.Fact) {
 		}
 	case session.Amended:
 		m := r.pending(f.ID, "C10")
-		m.size += chat.PartsSize(f.Parts) - int64(len(m.text))
+		size := m.amended(f.Parts)
+		r.must(r.room(m.verb, size, m.source, m), "D16", "%s kept as it was: there is no room for more", m.id)
+		m.size = size
 		m.from, m.text = e.Seq, chat.PlainText(f.Parts)
 	case session.Cancelled:
 		r.cancelled(f)

@@ -27,7 +27,11 @@ func (r *reference) told(in input, events []session.Event, out outcome) {
 	case amend:
 		if !errors.Is(out.err, agent.ErrFull) {
 			r.toldFate(in.id, events, out)
+			break
 		}
+		m := r.pending(in.id, "C10")
+		r.must(!r.room(m.verb, m.amended(in.parts), m.source, m), "D16", "%s amended: there is room for it", m.id)
+		r.saw("full for an amendment")
 	case maintained:
 		r.must(out.stale || len(events) > 0 || out.err != nil, "R3", "an error, if nothing comes of a replacement")
 		r.sawReplacement("maintenance", out, events)
@@ -69,11 +73,11 @@ func (r *reference) toldReceipt(in deliver, events []session.Event, out outcome)
 		r.must(!r.room(in.verb, in.message.Size(), in.message.Source, nil), "D16", "%s accepted: there is room for it", in.message.ID)
 		r.saw("full for " + string(in.verb) + " of " + whose(in.message.Source))
 	case out.err != nil:
-		r.must(errors.Is(out.err, agent.ErrConflict), "D3", "a conflict, got %v", out.err)
+		r.must(errors.Is(out.err, agent.ErrConflict) && (m.verb != in.verb || m.digest != in.digest), "D3", "a conflict only with another message, got %v", out.err)
 		r.saw("conflict with a pending message")
 	default:
 		want := agent.Receipt{ID: m.id, Seq: m.seq, Verb: m.verb, Replayed: true}
-		r.must(out.receipt == want && m.verb == in.verb, "D3", "%v, got %v", want, out.receipt)
+		r.must(out.receipt == want && m.verb == in.verb && m.digest == in.digest, "D3", "%v, got %v", want, out.receipt)
 		r.saw("replay of a pending message")
 	}
 }

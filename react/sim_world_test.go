@@ -140,13 +140,7 @@ func (w *world) settle(in input) told {
 	if out.stale {
 		w.saw(fmt.Sprintf("stale %T", in))
 	}
-	switch in.(type) {
-	case amend, withdraw:
-		if before.end.cause != 0 && before.end.cause != u.work.end.cause {
-			w.units = append(w.units, u)
-			w.fail("D10", "the stopping hooks' answer to count: no step is due, so nobody looks at an inject")
-		}
-	}
+	w.checkVoided(before, u)
 	return u
 }
 
@@ -233,9 +227,13 @@ func (w *world) crash(r *rand.Rand) {
 		mode = session.OpenHold
 	}
 	w.tell(r, reopen{mode: mode})
-	if chance(r, 30) {
+	switch alarm := w.live.owed().alarm; {
+	case chance(r, 30):
 		w.saw("crash after reopening")
 		w.crash(r)
+	case alarm.cause != 0 && chance(r, 30):
+		w.saw("alarm right after reopening")
+		w.tell(r, w.waited(alarm))
 	}
 }
 

@@ -98,6 +98,8 @@ func (e *FormatError) Error() string {
 	switch {
 	case e.Err != nil:
 		return at + fmt.Sprintf("%q version %d: %v: the log may be damaged; restore it from a backup", e.Type, e.Version, e.Err)
+	case e.Version < 1:
+		return at + fmt.Sprintf("%q has version %d and the first is 1: the log is damaged; restore it from a backup", e.Type, e.Version)
 	case e.Known == 0:
 		return at + fmt.Sprintf("unknown fact %q: update tack, or open the session with the version that wrote it", e.Type)
 	default:
@@ -135,6 +137,8 @@ func Encode(e Event) (Record, error) {
 	return r, nil
 }
 
+var errNoObject = errors.New("not a JSON object")
+
 // Decode reads the record of a session. A plugin's fact comes back as Noted;
 // a core fact that isn't known is a *FormatError.
 func Decode(id ID, r Record) (Event, error) {
@@ -152,6 +156,9 @@ func Decode(id ID, r Record) (Event, error) {
 		return e, &FormatError{Session: id, Seq: r.Seq, Type: r.Type, Version: r.Version, Known: k.version}
 	}
 	fact, err := k.decode(r.Data)
+	if err == nil && !bytes.HasPrefix(r.Data, []byte("{")) {
+		err = errNoObject
+	}
 	if err != nil {
 		return e, &FormatError{Session: id, Seq: r.Seq, Type: r.Type, Version: r.Version, Known: k.version, Err: err}
 	}

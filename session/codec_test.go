@@ -155,6 +155,30 @@ func TestFactsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
+// A field that is set alone comes back too: what is left out says nothing of
+// what isn't.
+func TestEachFieldOfAFactComesBackAlone(t *testing.T) {
+	for _, f := range everyFact() {
+		kind := reflect.TypeOf(f)
+		for i := range kind.NumField() {
+			v := reflect.New(kind).Elem()
+			filled(v.Field(i))
+			want := v.Interface().(Fact)
+			r, err := Encode(Event{Seq: 1, Fact: want})
+			if err != nil {
+				t.Errorf("encode %s with %s: %v", f.Type(), kind.Field(i).Name, err)
+				continue
+			}
+			got, err := Decode("s", r)
+			if err != nil {
+				t.Errorf("decode %s with %s: %v", f.Type(), kind.Field(i).Name, err)
+			} else if diff := cmp.Diff(want, got.Fact); diff != "" {
+				t.Errorf("%s with %s came back otherwise (-was +is):\n%s", f.Type(), kind.Field(i).Name, diff)
+			}
+		}
+	}
+}
+
 // TestTheFormatOfFactsIsPinned shows every change of what is written. A change
 // that an older reader would misread needs a new version in codec.go.
 func TestTheFormatOfFactsIsPinned(t *testing.T) {
@@ -209,7 +233,8 @@ func TestWhatCantBeReadIsRefusedByNameWithAdvice(t *testing.T) {
 	}{
 		"S4: an unknown core fact": {func(r *Record) { r.Type = "teleported" }, `unknown fact "teleported": update tack`},
 		"S4: a newer version":      {func(r *Record) { r.Version = 2 }, `"turn.started" has version 2 and only 1 is known: update tack`},
-		"no version":               {func(r *Record) { r.Version = 0 }, "version 0"},
+		"no version":               {func(r *Record) { r.Version = 0 }, "version 0 and the first is 1"},
+		"data that is null":        {func(r *Record) { r.Data = []byte("null") }, "not a JSON object"},
 		"damaged data":             {func(r *Record) { r.Data = r.Data[:3] }, "the log may be damaged"},
 	}
 	for name, c := range cases {
@@ -247,6 +272,22 @@ func TestAPluginsFactIsKeptAndFoundAndMayBeUnknown(t *testing.T) {
 	} {
 		if _, err := Encode(Event{Seq: 1, Fact: bad}); err == nil {
 			t.Errorf("%s: encoded, want an error", what)
+		}
+	}
+}
+
+func TestNoneIsNotAll(t *testing.T) {
+	for _, f := range []Fact{Configured{Tools: []string{}}, Parked{Reason: ParkedStopped, IDs: []string{}}, Configured{}, Parked{Reason: ParkedBudget}} {
+		r, err := Encode(Event{Seq: 1, Fact: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Decode("s", r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got.Fact, f) {
+			t.Errorf("%#v came back as %#v: an empty list is none, and nil is all", f, got.Fact)
 		}
 	}
 }

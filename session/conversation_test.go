@@ -198,6 +198,16 @@ func TestAReplacementStandsForWholeStepsThatWereSeen(t *testing.T) {
 	}
 	l.add(saying("and on")) // 10
 	l.add(summary(1, 8))
+	again := summary(1, 10)
+	l.add(again)
+	l.add(again) // tighter, before anything was answered: what it stands for was seen
+	l.add(saying("still on"))
+	same(t, "a replacement of a replacement of a replacement", shows(&l.c.Transcript), "sum=so far; answer=still on")
+	l = newLog(t)
+	l.add(accepted(Followup, "a", chat.User()), Entered{Messages: []Entry{{ID: "a", From: 1}}}, saying("done"))
+	l.add(accepted(Followup, "b", chat.User()), Entered{Messages: []Entry{{ID: "b", From: 4}}}, saying("and on"))
+	l.add(summary(1, 3))
+	l.add(summary(1, 5))
 	same(t, "a replacement of a replacement", shows(&l.c.Transcript), "sum=so far; answer=and on")
 }
 

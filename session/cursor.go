@@ -16,7 +16,7 @@ func Events(ctx context.Context, j Journal, id ID, after Seq) iter.Seq2[Event, e
 	return func(yield func(Event, error) bool) {
 		for {
 			n, last, goes := yieldPage(ctx, j, id, after, yield)
-			if !goes || n < page {
+			if !goes || n == 0 {
 				return
 			}
 			after = last
@@ -48,7 +48,7 @@ func Follow(ctx context.Context, j Journal, id ID, after Seq) iter.Seq2[Event, e
 func yieldPage(ctx context.Context, j Journal, id ID, after Seq, yield func(Event, error) bool) (int, Seq, bool) {
 	records, err := j.Read(ctx, id, after, page)
 	if err != nil {
-		yield(Event{}, err)
+		yield(Event{}, fmt.Errorf("read session %s after event %d: %w", id, after, err))
 		return 0, after, false
 	}
 	for _, r := range records {

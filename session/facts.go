@@ -111,7 +111,7 @@ type Cancelled struct {
 type Parked struct {
 	Reason ParkReason `json:"reason"`
 	Hook   string     `json:"hook,omitempty"`
-	IDs    []string   `json:"ids,omitempty"` // nil: all that were runnable
+	IDs    []string   `json:"ids,omitzero"` // nil: all that were runnable
 }
 
 // Release says what let parked messages go.
@@ -305,7 +305,7 @@ type Replaced struct {
 type Configured struct {
 	Model      string          `json:"model,omitempty"`
 	Parameters json.RawMessage `json:"parameters,omitempty"` // temperature, effort, …
-	Tools      []string        `json:"tools,omitempty"`      // nil: all
+	Tools      []string        `json:"tools,omitzero"`       // nil: all; empty: none
 	Mode       string          `json:"mode,omitempty"`       // a name that plugins know
 	Budget     Budget          `json:"budget,omitzero"`
 }

@@ -29,8 +29,8 @@ type Filler interface {
 
 // Restore brings a new fold to the end of a log: from its snapshot and the
 // events after it, or from all events if there is no snapshot of its version
-// that can be read. It appends nothing. The fold is made anew by make when a
-// snapshot has spoilt it.
+// that fits the log. It appends nothing. fresh makes the fold of an empty log,
+// anew where a snapshot has spoilt it.
 func Restore[F Fold](ctx context.Context, s Store, id ID, fresh func() F) (F, Seq, error) {
 	fold, at, err := fromSnapshot(ctx, s, id, fresh)
 	if err != nil {
@@ -56,8 +56,11 @@ func fromSnapshot[F Fold](ctx context.Context, s Store, id ID, fresh func() F) (
 	if err != nil {
 		return fold, 0, err
 	}
-	if snap.Version != fold.Version() {
+	if snap.Version != fold.Version() || snap.Seq == 0 {
 		return fold, 0, errNoSnapshot
+	}
+	if last, err := s.Read(ctx, id, snap.Seq-1, 1); err != nil || len(last) == 0 {
+		return fold, 0, errNoSnapshot // the log ends before it
 	}
 	if err := fold.Decode(snap.Data); err != nil {
 		return fold, 0, err
@@ -65,26 +68,51 @@ func fromSnapshot[F Fold](ctx context.Context, s Store, id ID, fresh func() F) (
 	return fold, snap.Seq, fill(ctx, s, id, fold, snap.Seq)
 }
 
-// fill reads what a snapshot left out, in runs of neighbouring events.
+// near is how far apart two events may be to be read at once.
+const near = 16
+
+// fill reads what a snapshot left out, in runs of events near each other.
 func fill(ctx context.Context, j Journal, id ID, fold Fold, most Seq) error {
 	filler, is := fold.(Filler)
 	if !is {
 		return nil
 	}
 	missing := filler.Missing()
+	if n := len(missing); n > 0 && missing[n-1] > most {
+		return errNoSnapshot
+	}
 	for len(missing) > 0 {
 		n := run(missing)
-		if missing[n-1] > most {
-			return errNoSnapshot
+		if err := fillRun(ctx, j, id, filler, missing[:n]); err != nil {
+			return err
 		}
-		records, err := j.Read(ctx, id, missing[0]-1, n)
+		missing = missing[n:]
+	}
+	return nil
+}
+
+// run is how many of the sequences are near each other and fit in a page.
+func run(seqs []Seq) int {
+	n := 1
+	for n < len(seqs) && seqs[n]-seqs[n-1] <= near && seqs[n]-seqs[0] < page {
+		n++
+	}
+	return n
+}
+
+// fillRun reads from the first of the sequences to the last and decodes those
+// that are among them.
+func fillRun(ctx context.Context, j Journal, id ID, filler Filler, seqs []Seq) error {
+	for len(seqs) > 0 {
+		records, err := j.Read(ctx, id, seqs[0]-1, int(seqs[len(seqs)-1]-seqs[0])+1)
 		if err != nil {
 			return err
 		}
-		if len(records) != n {
-			return errNoSnapshot
-		}
+		left := len(seqs)
 		for _, r := range records {
+			if len(seqs) == 0 || r.Seq != seqs[0] {
+				continue
+			}
 			e, err := Decode(id, r)
 			if err == nil {
 				err = filler.Fill(e)
@@ -92,19 +120,13 @@ func fill(ctx context.Context, j Journal, id ID, fold Fold, most Seq) error {
 			if err != nil {
 				return err
 			}
+			seqs = seqs[1:]
 		}
-		missing = missing[n:]
+		if len(seqs) == left {
+			return errNoSnapshot
+		}
 	}
 	return nil
-}
-
-// run is how many of the sequences follow one another, up to a page.
-func run(seqs []Seq) int {
-	n := 1
-	for n < len(seqs) && n < page && seqs[n] == seqs[n-1]+1 {
-		n++
-	}
-	return n
 }
 
 // SaveSnapshot saves a fold that has come to an event.

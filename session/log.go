@@ -6,6 +6,9 @@ import (
 	"fmt"
 )
 
+// ErrFaulted says that a Log is of no use any more and wrote nothing.
+var ErrFaulted = errors.New("the log must be opened anew")
+
 // Log is one session's log in the hand of its owner. It belongs to one
 // goroutine at a time.
 type Log struct {
@@ -22,17 +25,7 @@ func OpenLog(ctx context.Context, s Store, id ID, process string) (*Log, error) 
 	if err != nil {
 		return nil, fmt.Errorf("open the log of session %s: %w", id, err)
 	}
-	l := &Log{store: s, lease: lease}
-	for {
-		records, err := s.Read(ctx, id, l.head, page)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("open the log of session %s: %w", id, err), s.Release(ctx, lease))
-		}
-		if len(records) == 0 {
-			return l, nil
-		}
-		l.head = records[len(records)-1].Seq
-	}
+	return NewLog(s, lease, lease.Head), nil
 }
 
 // NewLog is the log under a lease already held, at its last event.
@@ -50,13 +43,15 @@ func (l *Log) Lease() Lease { return l.lease }
 // Store is where the log is kept.
 func (l *Log) Store() Store { return l.store }
 
-// Append stores events as one. After ErrUncertain, ErrNotOwner or ErrClosed
-// nobody knows what the log ends in: all that follow are refused with that
-// error, and the session is to be opened anew. Any other error has changed
-// nothing.
+// Append stores events as one. They have the sequences that follow Head. An
+// error says that nothing was written, but for ErrUncertain.
+//
+// After ErrUncertain, ErrNotOwner or ErrClosed nothing is tried any more, and
+// the session is to be opened anew: later calls answer ErrFaulted and why, and
+// are never uncertain themselves.
 func (l *Log) Append(ctx context.Context, events ...Event) error {
 	if l.fault != nil {
-		return l.fault
+		return l.refusal()
 	}
 	if len(events) == 0 {
 		return nil
@@ -77,6 +72,15 @@ func (l *Log) Append(ctx context.Context, events ...Event) error {
 		l.fault = err
 	}
 	return err
+}
+
+// refusal names the fault. ErrUncertain is told in words alone: it would say
+// of this append what is true of an earlier one.
+func (l *Log) refusal() error {
+	if errors.Is(l.fault, ErrUncertain) {
+		return fmt.Errorf("append to session %s: %w after: %v", l.ID(), ErrFaulted, l.fault) //nolint:errorlint // see above
+	}
+	return fmt.Errorf("append to session %s: %w after: %w", l.ID(), ErrFaulted, l.fault)
 }
 
 // Release gives the session back.

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 )
@@ -53,5 +54,70 @@ func TestALogThatLostItsSessionWritesNothingMore(t *testing.T) {
 	}
 	if head := len(readAll(t, m)); head != 0 {
 		t.Errorf("F4: the log has %d events, want none", head)
+	}
+}
+
+// doubtful is a store whose next append is written, and says that it may be.
+type doubtful struct {
+	Store
+	doubts int
+}
+
+func (d *doubtful) Append(ctx context.Context, appends ...Append) []error {
+	errs := d.Store.Append(ctx, appends...)
+	if d.doubts > 0 {
+		d.doubts--
+		errs[0] = ErrUncertain
+	}
+	return errs
+}
+
+func TestALogInDoubtWritesNothingMoreUntilOpenedAnew(t *testing.T) {
+	ctx := context.Background()
+	m, _ := owned(t)
+	s := &doubtful{Store: m, doubts: 1}
+	l, err := OpenLog(ctx, s, "s", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := Event{Seq: 1, Time: time.Unix(1, 0), Fact: TurnStarted{Turn: 1}}
+	if err := l.Append(ctx, first); !errors.Is(err, ErrUncertain) {
+		t.Fatalf("D2: append: %v, want ErrUncertain", err)
+	}
+	for range 2 {
+		second := Event{Seq: 2, Time: time.Unix(1, 0), Fact: TurnStarted{Turn: 2}}
+		err := l.Append(ctx, second)
+		if !errors.Is(err, ErrFaulted) || errors.Is(err, ErrUncertain) || !strings.Contains(err.Error(), ErrUncertain.Error()) {
+			t.Errorf("D2: append after doubt: %v; want ErrFaulted, the doubt named but not repeated: nothing was tried", err)
+		}
+	}
+	again, err := OpenLog(ctx, s, "s", "p")
+	if err != nil || again.Head() != 1 {
+		t.Fatalf("D2: opened anew: %v, head %d; want 1, what was written after all", err, again.Head())
+	}
+	if err := again.Append(ctx, Event{Seq: 2, Time: time.Unix(1, 0), Fact: TurnStarted{Turn: 2}}); err != nil {
+		t.Errorf("D2: append after opening anew: %v", err)
+	}
+}
+
+func TestALogGoesOnAfterADefiniteFailure(t *testing.T) {
+	ctx := context.Background()
+	m, _ := owned(t)
+	l, err := OpenLog(ctx, m, "s", "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := Event{Seq: 1, Fact: Noted{Kind: "accepted", Version: 1, Data: []byte("{}")}}
+	if err := l.Append(ctx, unknown); err == nil {
+		t.Error("a plugin's fact under a core name was appended")
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	first := Event{Seq: 1, Time: time.Unix(1, 0), Fact: TurnStarted{Turn: 1}}
+	if err := l.Append(ended, first); !errors.Is(err, context.Canceled) {
+		t.Errorf("D4: append with an ended context: %v, want its error", err)
+	}
+	if err := l.Append(ctx, first); err != nil || l.Head() != 1 {
+		t.Errorf("append after definite failures: %v, head %d; want none and 1", err, l.Head())
 	}
 }

@@ -24,7 +24,8 @@ type Store interface {
 
 	// Level is what Durable means here.
 	Level() Level
-	// Close waits for the appends under way. Later calls answer ErrClosed.
+	// Close waits for the appends under way. Later calls answer ErrClosed, and
+	// so do those that wait; another Close does nothing.
 	Close() error
 }
 
@@ -41,10 +42,12 @@ type Journal interface {
 	// Append commits records to sessions, with one sync for all of the call.
 	// Each append stands for itself: its error, at its place in the answer,
 	// says that nothing of it was written (or ErrUncertain), and the others
-	// aren't touched by it.
+	// aren't touched by it. They happen in the order given, should two be to
+	// the same session.
 	Append(ctx context.Context, appends ...Append) []error
-	// Read returns up to limit records with sequences above after, in order.
-	// None means that there are none yet. No session is an empty one.
+	// Read returns up to limit records, at least 1, with sequences above
+	// after, in order and without a gap. Fewer don't mean the end, none means
+	// that there are none yet. No session is an empty one.
 	Read(ctx context.Context, id ID, after Seq, limit int) ([]Record, error)
 	// Find returns the records that have ref, in order.
 	Find(ctx context.Context, id ID, ref string) ([]Record, error)
@@ -54,10 +57,12 @@ type Journal interface {
 
 	// List returns all sessions that have a record, the last changed first.
 	List(ctx context.Context) ([]Info, error)
-	// Fork makes a session that shares a prefix with another.
+	// Fork makes a session that shares a prefix with another. A *GapError
+	// refuses a session that isn't empty or a record that doesn't follow the
+	// prefix, ErrNotFound a parent that has no event At, from 1.
 	Fork(ctx context.Context, f Fork) error
-	// Remove deletes a session, its snapshots and its blobs. The lease is
-	// void after it; the id may be used anew.
+	// Remove deletes a session, its snapshots and its blobs. All its leases
+	// are void after it, for ever; the id may be used anew.
 	Remove(ctx context.Context, lease Lease) error
 }
 
@@ -65,8 +70,10 @@ type Journal interface {
 type Append struct {
 	Lease Lease
 	// Records have the consecutive sequences that follow the log's last one.
-	// A *GapError refuses others, an *ExistsError a claim that is taken, also
-	// by a record of the same append. The most that one of them needs, all do.
+	// In this order, a *NotOwnerError refuses a void lease, a *GapError other
+	// sequences, and an *ExistsError a claim that is taken, also by a record of
+	// the same append. The most that one of them needs, all do. An append
+	// without records only checks the lease.
 	Records []Record
 }
 
@@ -96,7 +103,7 @@ type Fork struct {
 	At     Seq
 	// Forget lists claims of the prefix that the new session doesn't take
 	// over, with the refs of the same key: what was pending was never accepted
-	// there.
+	// there. Its records may be read back with those keys or without.
 	Forget []string
 	Record Record // with the sequence At+1
 }
@@ -115,7 +122,8 @@ type Leases interface {
 	Leave(ctx context.Context, process string) error
 	// Acquire makes a living process the owner of a session, known or new.
 	// While another owner lives the answer is a *NotOwnerError with its
-	// address. An owner may acquire anew: its older lease is void then.
+	// address. An owner may acquire anew: its older lease is void then. A
+	// process that doesn't live gets another error.
 	Acquire(ctx context.Context, id ID, process string) (Lease, error)
 	// Release frees a session. A lease that is void is not an error.
 	Release(ctx context.Context, lease Lease) error
@@ -134,15 +142,18 @@ type Process struct {
 type Lease struct {
 	Session ID
 	Process string
-	Token   uint64 // rises with each owner, from 1
+	Token   uint64 // above all that the id had before, also before a Remove
+	Head    Seq    // the last record when it was acquired
 }
 
 // Snapshots keep the states of folds, so that opening reads a tail only.
 type Snapshots interface {
-	// Save keeps the newest snapshot of each fold. It is a hint: one that is
-	// lost or older than another is rebuilt.
+	// Save keeps the newest snapshot of each fold: the one with the highest
+	// sequence, of several the last. It is a hint: one that is lost or older
+	// than another is rebuilt. A *NotOwnerError refuses a void lease,
+	// ErrNotFound a snapshot of an event that isn't in the log.
 	Save(ctx context.Context, lease Lease, s Snapshot) error
-	// Snapshot returns the last one saved; ErrNotFound if there is none.
+	// Snapshot returns the newest one; ErrNotFound if there is none.
 	Snapshot(ctx context.Context, id ID, fold string) (Snapshot, error)
 }
 
@@ -173,7 +184,7 @@ var (
 	ErrUncertain = errors.New("outcome of the write is unknown")
 	// ErrGap is in the chain of every *GapError.
 	ErrGap = errors.New("not the next sequence")
-	// ErrNotFound says that there is no such session, snapshot or blob.
+	// ErrNotFound says that there is no such session, event, snapshot or blob.
 	ErrNotFound = errors.New("not found")
 	// ErrClosed says that the store was closed.
 	ErrClosed = errors.New("store is closed")

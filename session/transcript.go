@@ -158,6 +158,19 @@ func (t *Transcript) Replaceable(f Replaced) error {
 	return err
 }
 
+// unseen says that no request with the item has been answered yet. A summary
+// may reach the last answer: what it stands for was seen.
+func (it *Item) unseen(answered Seq) bool {
+	switch it.Kind {
+	case ItemAnswer:
+		return false
+	case ItemReplaced:
+		return it.To > answered
+	default:
+		return it.To >= answered
+	}
+}
+
 // span finds the items a replacement stands for.
 func (t *Transcript) span(f Replaced) (from, to int, err error) {
 	if f.From > f.To || len(f.Messages) == 0 {
@@ -176,7 +189,7 @@ func (t *Transcript) span(f Replaced) (from, to int, err error) {
 		return 0, 0, fmt.Errorf("replace events %d to %d: the last answer has calls without a result", f.From, f.To)
 	}
 	for _, it := range t.items[from:to] {
-		if it.Kind != ItemAnswer && it.To >= t.answered {
+		if it.unseen(t.answered) {
 			return 0, 0, fmt.Errorf("replace events %d to %d: event %d was not seen by the model yet", f.From, f.To, it.To)
 		}
 	}
