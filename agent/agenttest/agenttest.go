@@ -27,6 +27,7 @@ import (
 
 	"github.com/tack-agent/tack/agent"
 	"github.com/tack-agent/tack/chat"
+	"github.com/tack-agent/tack/plugin"
 	"github.com/tack-agent/tack/session"
 )
 
@@ -64,9 +65,9 @@ const (
 type Subject struct {
 	agent.Driver
 	// Pose asks a question from the body of a tool, with the body's context,
-	// and waits for the reply. Turn, Answer and Index of the question are for
-	// the driver to fill in. The same id asked again for the same call, after
-	// a restart, is the same question. It fails when the question is closed.
+	// and waits for the reply. Its id and the call it is for are the driver's
+	// to fill in. The same asked again for the same call, after a restart, is
+	// the same question. It fails when the question is closed.
 	Pose func(ctx context.Context, q session.Question) (session.Reply, error)
 	// Configure changes the settings.
 	Configure func(ctx context.Context, a agent.Running, c session.Configured) error
@@ -86,6 +87,9 @@ type World struct {
 	Ask func(ctx context.Context, shown []Shown, tell func(Piece)) (chat.Answer, error)
 	// Tools are what the model can call; all take any arguments.
 	Tools []Tool
+	// Scope is the one that the agent's becomes a child of. What the driver
+	// looks for in its scope can be registered here. Hooks already are.
+	Scope *plugin.Scope
 }
 
 // Shown is one thing that a model is shown; exactly one field is set.

@@ -48,12 +48,12 @@ func businesses() []business {
 			return g.open
 		}},
 		{"asking", []Ability{Tools, Questions}, func(c *trial) func() {
-			c.asksThroughTool("q")
+			c.asksThroughTool()
 			c.open()
 			c.does(calls("ask"))
 			c.followup("m0")
 			c.settle()
-			return func() { c.reply("q", "yes") }
+			return func() { c.reply(c.openQuestions(1)[0].ID, "yes") }
 		}},
 		{"consulting hooks", []Ability{Entering}, func(c *trial) func() {
 			g := c.gate()
@@ -142,9 +142,9 @@ func busySituations() []situation {
 
 // asksThroughTool makes the tool ask, which puts a question to the principal
 // and gives back what was replied.
-func (c *trial) asksThroughTool(id string) {
+func (c *trial) asksThroughTool() {
 	c.tool(Tool{Name: "ask", Repeatable: true, Run: func(ctx context.Context, arguments string) ([]chat.Part, chat.Code) {
-		r, err := c.now.subject.Pose(ctx, session.Question{ID: id, Kind: session.QuestionText, Text: "which?", Arguments: arguments})
+		r, err := c.now.subject.Pose(ctx, session.Question{Kind: session.QuestionText, Text: "which?", Arguments: arguments})
 		if err != nil {
 			return []chat.Part{chat.Text("no reply")}, failed(err)
 		}

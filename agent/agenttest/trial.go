@@ -142,7 +142,7 @@ func (c *trial) openAs(mode session.OpenMode) error {
 // world is the model and the tools as a process knows them: a dead process is
 // told nothing any more.
 func (c *trial) world(p *process) *World {
-	w := &World{Ask: func(ctx context.Context, shown []Shown, tell func(Piece)) (answer Answer, err error) {
+	w := &World{Scope: p.scope, Ask: func(ctx context.Context, shown []Shown, tell func(Piece)) (answer Answer, err error) {
 		if p.store.dead() {
 			return answer, c.limbo(ctx)
 		}
