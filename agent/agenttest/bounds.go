@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tack-agent/tack/agent"
@@ -163,15 +162,14 @@ func amendedTooBig(c *trial) {
 	})
 }
 
-// reenter makes every call that doesn't wait, from wherever ctx is.
+// reenter makes every call that doesn't wait, from wherever ctx is; last those
+// after which the agent goes on meanwhile.
 func (c *trial) reenter(ctx context.Context, where string) error {
-	a := c.now.agent
-	for _, v := range verbs() {
-		if _, err := agent.Deliver(ctx, a, v, user(where+"-"+string(v))); err != nil {
-			return fmt.Errorf("%s: %w", v, err)
-		}
-	}
+	a := c.owner().agent
 	inject := where + "-" + string(session.Inject)
+	if _, err := a.Inject(ctx, user(inject)); err != nil {
+		return fmt.Errorf("inject: %w", err)
+	}
 	if f, err := a.Amend(ctx, inject, []chat.Part{chat.Text("amended")}); err != nil || f.State != agent.FatePending {
 		return fmt.Errorf("amend: %+v, %w", f, err)
 	}
@@ -190,6 +188,11 @@ func (c *trial) reenter(ctx context.Context, where string) error {
 	if _, err := a.Status(ctx); err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
+	for _, v := range []session.Verb{session.Followup, session.Steer} {
+		if _, err := agent.Deliver(ctx, a, v, user(where+"-"+string(v))); err != nil {
+			return fmt.Errorf("%s: %w", v, err)
+		}
+	}
 	return nil
 }
 
@@ -198,80 +201,98 @@ func (c *trial) inside(ctx context.Context, where string) error {
 	if err := c.reenter(ctx, where); err != nil {
 		return err
 	}
-	if err := c.now.agent.WaitIdle(ctx); !errors.Is(err, agent.ErrSelfWait) {
+	if err := c.owner().agent.WaitIdle(ctx); !errors.Is(err, agent.ErrSelfWait) {
 		return fmt.Errorf("WaitIdle: %v, want %w", err, agent.ErrSelfWait)
 	}
-	if err := c.now.agent.Close(ctx); !errors.Is(err, agent.ErrSelfWait) {
+	if err := c.owner().agent.Close(ctx); !errors.Is(err, agent.ErrSelfWait) {
 		return fmt.Errorf("close: %v, want %w", err, agent.ErrSelfWait)
 	}
 	return nil
 }
 
-// reentered runs a turn whose code calls back, and requires that it could.
-func (c *trial) reentered(result *error) {
+// visit is one call back into the agent.
+type visit struct {
+	trial *trial
+	begun bool // guarded by the trial's mu
+	done  chan struct{}
+	err   error // once it is done
+}
+
+func (c *trial) visit() *visit { return &visit{trial: c, done: make(chan struct{})} }
+
+// once calls back the first time.
+func (v *visit) once(call func() error) {
+	v.trial.mu.Lock()
+	again := v.begun
+	v.begun = true
+	v.trial.mu.Unlock()
+	if !again {
+		v.err = call()
+		close(v.done)
+	}
+}
+
+// paid runs turns whose code calls back, and requires that it could.
+func (v *visit) paid() {
+	c := v.trial
 	c.Helper()
-	*result = errOver
 	c.open()
 	c.atOnce("a turn that calls its own agent", func() {
 		c.followup("m0")
 		c.idle()
+		c.followup("m1")
+		c.idle()
 	})
-	c.must("calling the agent from its own turn", *result)
+	c.until(v.done, "the code that calls back isn't called")
+	c.must("calling the agent from its own turn", v.err)
 	c.fate("m0", agent.FateSeen)
 }
 
 func fromModel(c *trial) {
-	var result error
+	v := c.visit()
 	c.does(func(ctx context.Context, tell func(Piece)) (chat.Answer, error) {
-		result = c.inside(ctx, "model")
+		v.once(func() error { return c.inside(ctx, "model") })
 		return says("a0")(ctx, tell)
 	})
-	c.reentered(&result)
+	v.paid()
 }
 
 func fromTool(c *trial) {
-	var result error
+	v := c.visit()
 	c.tool(Tool{Name: "call", Run: func(ctx context.Context, _ string) ([]chat.Part, chat.Code) {
-		result = c.inside(ctx, "tool")
+		v.once(func() error { return c.inside(ctx, "tool") })
 		return gives("called")(ctx, "")
 	}})
 	c.does(calls("call"))
-	c.reentered(&result)
+	v.paid()
 }
 
 func fromEntering(c *trial) {
-	var result error
-	c.entering(func(ctx context.Context, in agent.EnteringInput, all agent.EnteringAnswer) (agent.EnteringAnswer, error) {
-		if slices.ContainsFunc(in.Batch, func(p agent.Peeked) bool { return p.Message.ID == "m0" }) {
-			result = c.inside(ctx, "entering")
-		}
+	v := c.visit()
+	c.entering(func(ctx context.Context, _ agent.EnteringInput, all agent.EnteringAnswer) (agent.EnteringAnswer, error) {
+		v.once(func() error { return c.inside(ctx, "entering") })
 		return all, nil
 	})
-	c.reentered(&result)
+	v.paid()
 }
 
 func fromMaintenance(c *trial) {
-	var result error
-	done := false
+	v := c.visit()
 	c.maintenance(func(ctx context.Context, _ agent.MaintenanceInput) (agent.MaintenanceAnswer, error) {
-		if !done {
-			done, result = true, c.inside(ctx, "maintenance")
-		}
+		v.once(func() error { return c.inside(ctx, "maintenance") })
 		return agent.MaintenanceAnswer{}, nil
 	})
-	c.reentered(&result)
+	v.paid()
 }
 
 func fromStopping(c *trial) {
-	var result error
-	done := false
+	v := c.visit()
 	c.stopping(func(ctx context.Context, _ agent.StoppingInput) (agent.StoppingAnswer, error) {
-		if !done {
-			done, result = true, c.inside(ctx, "stopping")
-		}
+		// The steer voids the question, and so ends its context.
+		v.once(func() error { return c.inside(context.WithoutCancel(ctx), "stopping") })
 		return agent.StoppingAnswer{}, nil
 	})
-	c.reentered(&result)
+	v.paid()
 }
 
 func fromListener(c *trial) {
@@ -310,7 +331,7 @@ func toolCancels(c *trial) {
 	var err error
 	var stopped agent.Stopped
 	c.tool(Tool{Name: "halt", Run: func(ctx context.Context, _ string) ([]chat.Part, chat.Code) {
-		stopped, err = c.now.agent.Cancel(ctx, agent.Stop{Cause: session.CauseHook, Reason: "enough"})
+		stopped, err = c.owner().agent.Cancel(ctx, agent.Stop{Cause: session.CauseHook, Reason: "enough"})
 		return []chat.Part{chat.Text("halted")}, chat.CodeOK
 	}})
 	c.open()

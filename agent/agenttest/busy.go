@@ -67,10 +67,15 @@ func businesses() []business {
 		}},
 		{"compacting", []Ability{Maintenance}, func(c *trial) func() {
 			g := c.gate()
-			c.maintenance(func(ctx context.Context, _ agent.MaintenanceInput) (agent.MaintenanceAnswer, error) {
+			c.maintenance(func(ctx context.Context, in agent.MaintenanceInput) (agent.MaintenanceAnswer, error) {
+				if in.Turn == 1 {
+					return agent.MaintenanceAnswer{}, nil
+				}
 				return agent.MaintenanceAnswer{}, g.pass(ctx)
 			})
 			c.open()
+			c.followup("history")
+			c.idle()
 			c.followup("m0")
 			c.reaches(g, "the hook")
 			return g.open
@@ -144,7 +149,7 @@ func busySituations() []situation {
 // and gives back what was replied.
 func (c *trial) asksThroughTool() {
 	c.tool(Tool{Name: "ask", Repeatable: true, Run: func(ctx context.Context, arguments string) ([]chat.Part, chat.Code) {
-		r, err := c.now.subject.Pose(ctx, session.Question{Kind: session.QuestionText, Text: "which?", Arguments: arguments})
+		r, err := poses(ctx, session.Question{Kind: session.QuestionText, Text: "which?", Arguments: arguments})
 		if err != nil {
 			return []chat.Part{chat.Text("no reply")}, failed(err)
 		}

@@ -48,7 +48,7 @@ func (c *trial) deliver(v session.Verb, m chat.Message) agent.Receipt {
 func (c *trial) tries(v session.Verb, m chat.Message) (agent.Receipt, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	return agent.Deliver(ctx, c.now.agent, v, m)
+	return agent.Deliver(ctx, c.owner().agent, v, m)
 }
 
 // delivery is a message being handed over on a goroutine of its own.

@@ -302,7 +302,7 @@ func statusOfBurst(c *trial) {
 	}
 	var seen []agent.Status
 	look := func(ctx context.Context, tell func(Piece)) (chat.Answer, error) {
-		s, err := c.now.agent.Status(ctx)
+		s, err := c.owner().agent.Status(ctx)
 		if err != nil {
 			return chat.Answer{}, &Failure{Text: err.Error()}
 		}

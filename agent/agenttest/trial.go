@@ -63,7 +63,7 @@ type trial struct {
 	// stubborn makes all that stands at gates ignore its context.
 	stubborn bool
 
-	now       *process // the one that owns the session
+	now       *process // the one that owns the session; elsewhere: owner
 	processes []*process
 
 	mu    sync.Mutex
@@ -134,9 +134,18 @@ func (c *trial) openAs(mode session.OpenMode) error {
 	if err != nil {
 		return err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.now = p
 	c.processes = append(c.processes, p)
 	return nil
+}
+
+// owner is the process that owns the session, for code that runs in it.
+func (c *trial) owner() *process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
 }
 
 // world is the model and the tools as a process knows them: a dead process is
@@ -154,11 +163,19 @@ func (c *trial) world(p *process) *World {
 			if p.store.dead() {
 				return nil, failed(c.limbo(ctx))
 			}
-			return run(ctx, arguments)
+			return run(context.WithValue(ctx, life{}, p), arguments)
 		}
 		w.Tools = append(w.Tools, tool)
 	}
 	return w
+}
+
+// life is the key of the process that a tool's body runs in.
+type life struct{}
+
+// poses asks the principal, from a tool's body.
+func poses(ctx context.Context, q session.Question) (session.Reply, error) {
+	return ctx.Value(life{}).(*process).subject.Pose(ctx, q)
 }
 
 // limbo is where the work of a dead process waits for the end.

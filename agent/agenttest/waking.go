@@ -83,7 +83,7 @@ func racing(c *trial) {
 				}
 				if j%5 == i {
 					ctx, cancel := context.WithTimeout(context.Background(), patience)
-					if e := c.now.agent.WaitIdle(ctx); e != nil {
+					if e := c.owner().agent.WaitIdle(ctx); e != nil {
 						err = e
 					}
 					cancel()

@@ -117,6 +117,7 @@ func (a *running) Amend(ctx context.Context, id string, parts []chat.Part) (agen
 		return agent.Fate{}, fmt.Errorf("amend %s: %w: %w", id, agent.ErrInvalid, err)
 	}
 	parts = chat.CloneParts(parts)
+	var done agent.Fate // as it was then: it may be seen by the time it is told
 	err := a.call(ctx, func(u *unit) error {
 		p := u.talk.Inbox.Get(id)
 		if p == nil {
@@ -126,10 +127,14 @@ func (a *running) Amend(ctx context.Context, id string, parts []chat.Part) (agen
 			return err
 		}
 		u.add(session.Amended{ID: id, Parts: parts})
+		done = agent.Fate{ID: id, State: agent.FatePending, Verb: p.Verb, Accepted: p.Seq, Seq: p.Seq, Parked: p.Parked}
 		return nil
 	})
 	if err != nil {
 		return agent.Fate{}, err
+	}
+	if done.ID != "" {
+		return done, nil
 	}
 	return agent.FateOf(ctx, a.log.Store(), a.ID(), id)
 }
