@@ -99,10 +99,7 @@ func (d *driver) Resume(ctx context.Context) error {
 
 // Withdraw takes a pending message back.
 func (d *driver) Withdraw(ctx context.Context, id string) (agent.Fate, error) {
-	if _, err := d.ask(ctx, withdraw{id: id}); err != nil {
-		return agent.Fate{}, err
-	}
-	return agent.FateOf(ctx, d.store, d.id, id)
+	return d.change(ctx, id, withdraw{id: id})
 }
 
 // Amend replaces the parts of a pending message.
@@ -114,10 +111,21 @@ func (d *driver) Amend(ctx context.Context, id string, parts []chat.Part) (agent
 	if err != nil {
 		return agent.Fate{}, err
 	}
-	if _, err := d.ask(ctx, amend{id: id, parts: m.Parts}); err != nil {
+	return d.change(ctx, id, amend{id: id, parts: m.Parts})
+}
+
+// change asks for a change of a pending message. If it isn't pending, its fate
+// is in the log.
+func (d *driver) change(ctx context.Context, id string, in input) (agent.Fate, error) {
+	out, err := d.ask(ctx, in)
+	switch {
+	case err != nil:
 		return agent.Fate{}, err
+	case out.absent:
+		return agent.FateOf(ctx, d.store, d.id, id)
+	default:
+		return out.fate, nil
 	}
-	return agent.FateOf(ctx, d.store, d.id, id)
 }
 
 // Reply answers a question; the first reply counts.
@@ -164,9 +172,9 @@ func (d *driver) WaitIdle(ctx context.Context) error {
 		return fmt.Errorf("wait for agent %s to be idle: %w", d.id, agent.ErrSelfWait)
 	}
 	d.mu.Lock()
-	if d.fault != nil || d.idle() {
-		defer d.mu.Unlock()
-		return d.fault
+	if err := d.closed(); err != nil || d.idle() {
+		d.mu.Unlock()
+		return err
 	}
 	idler := make(chan struct{})
 	d.idlers = append(d.idlers, idler)
@@ -198,7 +206,7 @@ func (d *driver) settled() {
 		}
 		d.idlers = nil
 	}
-	if d.quiet != nil && len(d.flights) == 0 && len(d.queue)+len(d.fallen) == 0 {
+	if d.quiet != nil && len(d.flights) == 0 && (d.last || len(d.strays) == 0) && len(d.queue)+len(d.fallen) == 0 {
 		close(d.quiet)
 		d.quiet = nil
 	}

@@ -20,6 +20,7 @@ func (d *driver) consulting(c consultation) *flight {
 		header: d.m.Header, settings: d.m.settings(),
 	}
 	if !c.maintained && agent.Maintenance.Any(d.scope) {
+		look.maintain = true
 		look.history = d.m.talk.Transcript.Items()
 	}
 	if agent.Entering.Any(d.scope) || prompt.AnyFact(d.scope) {
@@ -38,12 +39,13 @@ type peek struct {
 	key      string
 	header   session.Header
 	settings session.Configured
+	maintain bool // the history is to be looked at first
 	history  []session.Item
 	placed   []chat.Message
 }
 
 func (d *driver) consult(ctx context.Context, c consultation, look peek) input {
-	if look.history != nil {
+	if look.maintain {
 		made, err := d.maintain(ctx, agent.MaintenanceInput{
 			Key: look.key, Session: d.id, Turn: c.turn, Step: c.step, Items: entries(look.history),
 		})

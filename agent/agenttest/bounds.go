@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tack-agent/tack/agent"
 	"github.com/tack-agent/tack/chat"
@@ -179,7 +180,7 @@ func (c *trial) reenter(ctx context.Context, where string) error {
 		return fmt.Errorf("withdraw: %+v, %w", f, err)
 	}
 	if _, err := a.Reply(ctx, session.Reply{ID: "never-asked", By: chat.User()}); !errors.Is(err, agent.ErrUnknown) {
-		return fmt.Errorf("reply to no question: %v, want %w", err, agent.ErrUnknown)
+		return fmt.Errorf("reply to no question: %w, want %w", err, agent.ErrUnknown)
 	}
 	if _, err := a.Record(ctx, noted("from/"+where)); err != nil {
 		return fmt.Errorf("record: %w", err)
@@ -199,10 +200,10 @@ func (c *trial) inside(ctx context.Context, where string) error {
 		return err
 	}
 	if err := c.now.agent.WaitIdle(ctx); !errors.Is(err, agent.ErrSelfWait) {
-		return fmt.Errorf("WaitIdle: %v, want %w", err, agent.ErrSelfWait)
+		return fmt.Errorf("WaitIdle: %w, want %w", err, agent.ErrSelfWait)
 	}
 	if err := c.now.agent.Close(ctx); !errors.Is(err, agent.ErrSelfWait) {
-		return fmt.Errorf("close: %v, want %w", err, agent.ErrSelfWait)
+		return fmt.Errorf("close: %w, want %w", err, agent.ErrSelfWait)
 	}
 	return nil
 }
@@ -252,10 +253,10 @@ func fromEntering(c *trial) {
 
 func fromMaintenance(c *trial) {
 	var result error
-	done := false
+	var done atomic.Bool // a hook whose answer is void may still be running
 	c.maintenance(func(ctx context.Context, _ agent.MaintenanceInput) (agent.MaintenanceAnswer, error) {
-		if !done {
-			done, result = true, c.inside(ctx, "maintenance")
+		if !done.Swap(true) {
+			result = c.inside(ctx, "maintenance")
 		}
 		return agent.MaintenanceAnswer{}, nil
 	})
@@ -264,10 +265,10 @@ func fromMaintenance(c *trial) {
 
 func fromStopping(c *trial) {
 	var result error
-	done := false
+	var done atomic.Bool // a hook whose answer is void may still be running
 	c.stopping(func(ctx context.Context, _ agent.StoppingInput) (agent.StoppingAnswer, error) {
-		if !done {
-			done, result = true, c.inside(ctx, "stopping")
+		if !done.Swap(true) {
+			result = c.inside(ctx, "stopping")
 		}
 		return agent.StoppingAnswer{}, nil
 	})

@@ -28,11 +28,12 @@ func laterThanTheStep(c *trial) {
 	g := c.gate()
 	c.now.store.once(session.Entered{}, verdict{hold: g})
 	c.inject("i0")
-	c.followup("m0")
+	first := c.delivers(context.Background(), session.Followup, user("m0")) // its append may be the step's
 	c.reaches(g, "the append of the step")
 	d := c.delivers(context.Background(), session.Inject, user("late"))
 	c.settle()
 	g.open()
+	c.accepts(first)
 	c.accepts(d)
 	c.idle()
 	c.sees(1, "user: i0", "user: m0")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tack-agent/tack/agent"
+	"github.com/tack-agent/tack/chat"
 	"github.com/tack-agent/tack/plugin"
 	"github.com/tack-agent/tack/session"
 )
@@ -127,14 +128,16 @@ func (c *trial) openAs(mode session.OpenMode) error {
 		}
 	}
 	p.subject = c.config.New(c.TB, c.world(p))
+	before := c.now
+	c.now = p // what was left may run before Drive returns
 	p.agent, err = p.subject.Drive(ctx, agent.Start{
 		Store: p.store, Lease: lease, Mode: mode, Parent: c.parent, Scope: p.scope,
 		World: agent.World{Now: time.Now, NewID: c.newID}, Grace: grace,
 	})
 	if err != nil {
+		c.now = before
 		return err
 	}
-	c.now = p
 	c.processes = append(c.processes, p)
 	return nil
 }
@@ -142,7 +145,7 @@ func (c *trial) openAs(mode session.OpenMode) error {
 // world is the model and the tools as a process knows them: a dead process is
 // told nothing any more.
 func (c *trial) world(p *process) *World {
-	w := &World{Ask: func(ctx context.Context, shown []Shown, tell func(Piece)) (answer Answer, err error) {
+	w := &World{Ask: func(ctx context.Context, shown []Shown, tell func(Piece)) (answer chat.Answer, err error) {
 		if p.store.dead() {
 			return answer, c.limbo(ctx)
 		}
@@ -150,7 +153,7 @@ func (c *trial) world(p *process) *World {
 	}}
 	for _, tool := range c.tools {
 		run := tool.Run
-		tool.Run = func(ctx context.Context, arguments string) ([]Part, Code) {
+		tool.Run = func(ctx context.Context, arguments string) ([]chat.Part, chat.Code) {
 			if p.store.dead() {
 				return nil, failed(c.limbo(ctx))
 			}
