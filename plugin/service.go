@@ -26,9 +26,10 @@ func (k *Service[T]) Provide(s *Scope, value T) error {
 
 // Get finds the value in s or the nearest scope it is in.
 func (k *Service[T]) Get(s *Scope) (value T, found bool) {
-	for x := s; x != nil; x = x.parent {
-		if own := x.own(k); len(own) > 0 {
-			return own[len(own)-1].value.(T), true
+	for ; s != nil; s = s.parent {
+		if own := s.own(k); len(own) > 0 {
+			value, _ = own[len(own)-1].value.(T) // not ok: a nil interface
+			return value, true
 		}
 	}
 	return value, false
@@ -37,16 +38,17 @@ func (k *Service[T]) Get(s *Scope) (value T, found bool) {
 // All lists the values that s sees, the root's first, in the order in which
 // they were provided.
 func (k *Service[T]) All(s *Scope) []T {
-	chain := s.chain(k)
-	if chain == nil {
-		return nil
+	var room [8]call
+	var values []T
+	for _, c := range s.calls(k, room[:0]) {
+		value, _ := c.value.(T)
+		values = append(values, value)
 	}
-	out := make([]T, len(chain))
-	for i, o := range chain {
-		out[i] = o.value.(T)
-	}
-	return out
+	return values
 }
+
+// Provided says whether s sees a value.
+func (k *Service[T]) Provided(s *Scope) bool { return s.any(k) }
 
 // Key is a service's key without its type, for those who wait for services by
 // name.
@@ -55,6 +57,3 @@ type Key interface {
 	// Provided says whether s sees a value.
 	Provided(s *Scope) bool
 }
-
-// Provided says whether s sees a value.
-func (k *Service[T]) Provided(s *Scope) bool { return s.any(k) }
