@@ -122,7 +122,7 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 		},
 		"shadow": func(host *plugin.Scope) {
 			s := shadow(t, host, "p")
-			ok(t, host.Swap(nil, s))
+			ok(t, host.Swap(context.Background(), nil, s))
 			ok(t, s.Close(context.Background()))
 		},
 		"goroutine": func(host *plugin.Scope) {

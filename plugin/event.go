@@ -21,10 +21,7 @@ func (k *Event[T]) String() string { return "event " + k.name }
 // On has listen called with all that is told in s and the scopes in it, on the
 // goroutine of whoever tells, until s is closed.
 func (k *Event[T]) On(s *Scope, listen func(context.Context, T)) error {
-	if err := s.offer(&offer{key: k, value: listen, name: nameOf(listen)}); err != nil {
-		return fmt.Errorf("listen to %s: %w", k, err)
-	}
-	return nil
+	return on(s, k, listen)
 }
 
 // Any says whether somebody listens in s or a scope it is in. It costs next to
@@ -35,9 +32,18 @@ func (k *Event[T]) Any(s *Scope) bool { return s.any(k) }
 // the root's first, and returns when all have heard. One that panics is
 // reported; the others hear all the same. One whose scope is closed meanwhile
 // isn't called any more.
-func (k *Event[T]) Tell(ctx context.Context, s *Scope, value T) {
+func (k *Event[T]) Tell(ctx context.Context, s *Scope, value T) { tell(ctx, s, k, value) }
+
+func on[T any](s *Scope, key fmt.Stringer, listen func(context.Context, T)) error {
+	if err := s.offer(&offer{key: key, value: listen, name: nameOf(listen)}); err != nil {
+		return fmt.Errorf("listen to %s: %w", key, err)
+	}
+	return nil
+}
+
+func tell[T any](ctx context.Context, s *Scope, key any, value T) {
 	var room [4]call
-	calls := s.calls(k, room[:0])
+	calls := s.calls(key, room[:0])
 	for i := range calls {
 		if calls[i].enter() {
 			hear(ctx, calls[i].offer, value)

@@ -40,6 +40,14 @@ func (s *Scope) withdraw(u undoer) {
 	}
 }
 
+// home is where the offers of s are seen.
+func (s *Scope) home() *Scope {
+	for s.kind == shown {
+		s = s.parent
+	}
+	return s
+}
+
 // publish makes the table of s anew, and of those that show what s offers.
 func (s *Scope) publish() {
 	t := table{}
@@ -110,7 +118,10 @@ func (s *Scope) calls(key any, list []call) []call {
 }
 
 // undo takes o out of sight and waits for the calls in it.
-func (o *offer) undo(context.Context) error {
+func (o *offer) undo(ctx context.Context) error {
+	if service, ok := o.key.(Key); ok {
+		o.scope.changed(ctx, service, Leaving)
+	}
 	o.scope.tree.mu.Lock()
 	o.scope.withdraw(o)
 	o.scope.tree.mu.Unlock()

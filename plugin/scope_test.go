@@ -197,7 +197,8 @@ func TestP1RegisteringOnAClosedScopeIsAnError(t *testing.T) {
 		"Provide": plugin.NewService[int]("n").Provide(s, 1),
 		"On":      plugin.NewEvent[int]("e").On(s, func(context.Context, int) {}),
 		"Wrap":    plugin.NewHook[int, int]("h").Wrap(s, "w", add(1)),
-		"Swap":    s.Swap(nil, fresh),
+		"Watch":   s.Watch(func(context.Context, plugin.Change) {}),
+		"Swap":    s.Swap(t.Context(), nil, fresh),
 		"Context": context.Cause(s.Context()),
 	} {
 		is(t, err, plugin.ErrClosed, what+" on a closed scope")
@@ -212,7 +213,8 @@ func TestP1WhileClosingNothingIsRegisteredAnyMore(t *testing.T) {
 
 func TestP1AFailedStartIsUndoneUnseen(t *testing.T) {
 	s, count := root(t), plugin.NewService[int]("count")
-	var undone []string
+	var heard, undone []string
+	ok(t, s.Watch(func(_ context.Context, c plugin.Change) { heard = append(heard, c.Service) }))
 
 	p := shadow(t, s, "p")
 	ok(t, p.Cleanup(note(&undone, "file")))
@@ -225,6 +227,7 @@ func TestP1AFailedStartIsUndoneUnseen(t *testing.T) {
 	}
 	ok(t, p.Close(t.Context()))
 	same(t, undone, []string{"file"}, "a failed start is undone")
+	same(t, heard, nil, "nobody hears of a failed start")
 }
 
 func TestP4APanicInACleanupIsReportedAndTheOthersRun(t *testing.T) {

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
 	"slices"
 )
@@ -16,23 +17,40 @@ func (s *Scope) Shadow(name string) (*Scope, error) { return s.sprout(name, hidd
 // Close undoes. If old is nil, or closed, fresh stands where it was made.
 //
 // Old works on, seen by nobody else, until the caller closes it or swaps it in
-// again.
+// again. Who watches has heard what became of services when Swap returns.
 //
 // Fresh must be a hidden shadow of s, old a shown one, and s and fresh open, or
 // there is an error and nothing has changed.
-func (s *Scope) Swap(old, fresh *Scope) error {
+func (s *Scope) Swap(ctx context.Context, old, fresh *Scope) error {
+	home, list, err := s.swap(old, fresh)
+	if err != nil {
+		return fmt.Errorf("swap in %s: %w", s.Path(), err)
+	}
+	for _, c := range list {
+		tell(ctx, home, watching{}, c)
+	}
+	return nil
+}
+
+// swap answers what became of services, and where to tell it.
+func (s *Scope) swap(old, fresh *Scope) (home *Scope, list []Change, err error) {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
 	if err := s.maySwap(old, fresh); err != nil {
-		return fmt.Errorf("swap in %s: %w", s.Path(), err)
+		return nil, nil, err
 	}
+	var had []string
 	fresh.kind = shown
 	if old != nil && slices.Contains(s.offers, undoer(old)) {
+		had = old.services()
 		old.kind = hidden
 		s.replace(old, fresh)
 	}
 	s.publish()
-	return nil
+	if home = s.home(); home.kind == open {
+		list = changes(home.Path(), had, fresh.services())
+	}
+	return home, list, nil
 }
 
 func (s *Scope) maySwap(old, fresh *Scope) error {

@@ -31,24 +31,24 @@ func TestP6TheFreshOneStandsWhereTheOldOneStood(t *testing.T) {
 		same(t, got, want, promise)
 	}
 	a := start("a")
-	ok(t, host.Swap(nil, a))
+	ok(t, host.Swap(t.Context(), nil, a))
 	ok(t, h.Wrap(host, "b", says("b")))
 	ok(t, host.Cleanup(note(&undone, "b")))
-	ok(t, host.Swap(nil, start("c")))
+	ok(t, host.Swap(t.Context(), nil, start("c")))
 	fresh := start("A")
 
 	ask(agent, "abc(abc)", "a hidden shadow isn't asked")
 	ask(fresh, "abcA(abcA)", "but from within")
-	ok(t, host.Swap(a, fresh))
+	ok(t, host.Swap(t.Context(), a, fresh))
 	ask(agent, "Abc(Abc)", "swapped at once, in place")
 	ask(fresh, "Abc(Abc)", "the same from within")
 	ask(a, "Abca(Abca)", "the old one has its own still")
 	ok(t, h.Wrap(fresh, "!", says("!")))
 	ask(agent, "A!bc(A!bc)", "what comes later joins its scope's")
 
-	ok(t, host.Swap(fresh, a))
+	ok(t, host.Swap(t.Context(), fresh, a))
 	ask(agent, "abc(abc)", "and back")
-	ok(t, host.Swap(a, fresh))
+	ok(t, host.Swap(t.Context(), a, fresh))
 	ok(t, a.Close(t.Context()))
 	same(t, undone, []string{"a"}, "the caller closes the old one")
 	ok(t, host.Close(t.Context()))
@@ -57,28 +57,47 @@ func TestP6TheFreshOneStandsWhereTheOldOneStood(t *testing.T) {
 
 func TestP6IfTheFreshOneFailsTheOldOneGoesOn(t *testing.T) {
 	host, n := root(t), plugin.NewService[int]("n")
+	heard := changes(t, host)
 	old := shadow(t, host, "p")
 	ok(t, n.Provide(old, 1))
-	ok(t, host.Swap(nil, old))
+	ok(t, host.Swap(t.Context(), nil, old))
 	fresh := shadow(t, host, "p")
 	ok(t, n.Provide(fresh, 2))
 	ok(t, fresh.Close(t.Context()))
-	is(t, host.Swap(old, fresh), plugin.ErrClosed, "showing what is closed")
+	is(t, host.Swap(t.Context(), old, fresh), plugin.ErrClosed, "showing what is closed")
 	got, _ := n.Get(host)
 	same(t, got, 1, "the old one goes on")
+	same(t, *heard, []string{"n provided in host"}, "nobody hears of it")
+}
+
+func TestP6SwapTellsWhatBecameOfServices(t *testing.T) {
+	host := root(t)
+	kept, lost, won := plugin.NewService[int]("kept"), plugin.NewService[int]("lost"), plugin.NewService[int]("won")
+	old, fresh := shadow(t, host, "p"), shadow(t, host, "p")
+	ok(t, kept.Provide(old, 1))
+	ok(t, lost.Provide(old, 1))
+	ok(t, kept.Provide(fresh, 2))
+	ok(t, won.Provide(fresh, 2))
+	ok(t, host.Swap(t.Context(), nil, old))
+	heard := changes(t, host)
+	ok(t, host.Swap(t.Context(), old, fresh))
+	ok(t, old.Close(t.Context()))
+	same(t, *heard, []string{"lost leaving in host", "kept replaced in host", "won provided in host"}, "once each")
 }
 
 func TestP6AnExclusiveOneIsClosedFirst(t *testing.T) {
 	host, n := root(t), plugin.NewService[int]("n")
+	heard := changes(t, host)
 	old := shadow(t, host, "p")
 	ok(t, n.Provide(old, 1))
-	ok(t, host.Swap(nil, old))
+	ok(t, host.Swap(t.Context(), nil, old))
 	ok(t, old.Close(t.Context()))
 	fresh := shadow(t, host, "p")
 	ok(t, n.Provide(fresh, 2))
-	ok(t, host.Swap(old, fresh))
+	ok(t, host.Swap(t.Context(), old, fresh))
 	got, _ := n.Get(host)
 	same(t, got, 2, "the fresh one")
+	same(t, *heard, []string{"n provided in host", "n leaving in host", "n provided in host"}, "what is told")
 }
 
 func TestSwapRefusesWhatIsNotAShadowOfTheScope(t *testing.T) {
@@ -86,17 +105,17 @@ func TestSwapRefusesWhatIsNotAShadowOfTheScope(t *testing.T) {
 	fresh, other, agent := shadow(t, host, "p"), shadow(t, host, "q"), child(t, host, "agent")
 	stranger := shadow(t, agent, "p")
 	for what, err := range map[string]error{
-		"a child":                  host.Swap(nil, agent),
-		"another's shadow":         host.Swap(nil, stranger),
-		"in place of a hidden one": host.Swap(other, fresh),
-		"in place of a child":      host.Swap(agent, fresh),
+		"a child":                  host.Swap(t.Context(), nil, agent),
+		"another's shadow":         host.Swap(t.Context(), nil, stranger),
+		"in place of a hidden one": host.Swap(t.Context(), other, fresh),
+		"in place of a child":      host.Swap(t.Context(), agent, fresh),
 	} {
 		if err == nil {
 			t.Errorf("accepted: %s", what)
 		}
 	}
-	ok(t, host.Swap(nil, fresh))
-	if err := host.Swap(nil, fresh); err == nil {
+	ok(t, host.Swap(t.Context(), nil, fresh))
+	if err := host.Swap(t.Context(), nil, fresh); err == nil {
 		t.Error("accepted: one that is shown")
 	}
 }
@@ -122,7 +141,7 @@ func TestP6RunningCallsFinishOnTheOldOne(t *testing.T) {
 		return p
 	}
 	old := start(0)
-	ok(t, host.Swap(nil, old))
+	ok(t, host.Swap(t.Context(), nil, old))
 
 	stop := make(chan struct{})
 	var askers sync.WaitGroup
@@ -144,7 +163,7 @@ func TestP6RunningCallsFinishOnTheOldOne(t *testing.T) {
 	}
 	for n := range 300 {
 		fresh := start(n + 1)
-		ok(t, host.Swap(old, fresh))
+		ok(t, host.Swap(t.Context(), old, fresh))
 		ok(t, old.Close(t.Context()))
 		old = fresh
 	}
@@ -158,7 +177,7 @@ func TestP6FromWithinAShadowIsSeenOnceWhileItIsSwapped(t *testing.T) {
 	host, h := root(t), plugin.NewHook[string, string]("h")
 	a, b := shadow(t, host, "a"), shadow(t, host, "b")
 	ok(t, h.Wrap(a, "a", says("a")))
-	ok(t, host.Swap(nil, b))
+	ok(t, host.Swap(t.Context(), nil, b))
 	done := make(chan struct{})
 	var asker sync.WaitGroup
 	asker.Go(func() {
@@ -175,8 +194,8 @@ func TestP6FromWithinAShadowIsSeenOnceWhileItIsSwapped(t *testing.T) {
 		}
 	})
 	for range 2000 {
-		ok(t, host.Swap(b, a))
-		ok(t, host.Swap(a, b))
+		ok(t, host.Swap(t.Context(), b, a))
+		ok(t, host.Swap(t.Context(), a, b))
 	}
 	close(done)
 	asker.Wait()
@@ -218,10 +237,10 @@ func TestWhatIsSeenIsWhatIsShown(t *testing.T) {
 				must(h.Wrap(p.Scope, name, says(name)))
 				p.names = append(p.names, name)
 			case act == "show" && !p.shown:
-				must(host.Swap(nil, p.Scope))
+				must(host.Swap(context.Background(), nil, p.Scope))
 				p.shown = true
 			case act == "swap" && p.shown && !other.shown:
-				must(host.Swap(p.Scope, other.Scope))
+				must(host.Swap(context.Background(), p.Scope, other.Scope))
 				p.shown, other.shown = false, true
 				all = slices.Delete(all, j, j+1)
 				all = slices.Insert(all, slices.Index(all, p)+1, other)
