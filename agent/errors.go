@@ -25,6 +25,9 @@ var (
 	// ErrUncertain says that the message may have been accepted or not; the
 	// error is an *UncertainError with its id.
 	ErrUncertain = session.ErrUncertain
+	// ErrFaulted says that the handle is of no use any more and nothing changed:
+	// the session is to be opened anew.
+	ErrFaulted = session.ErrFaulted
 	// ErrStorage says that the log could not be written; nothing changed.
 	ErrStorage = errors.New("the log could not be written")
 	// ErrSelfWait says that the call waits for what waits for it.

@@ -75,7 +75,7 @@ func (m *machine) turnTo(e session.Event) {
 	case session.Replaced:
 		m.replaced(e.Seq, f)
 	case session.Configured:
-		m.Settings, t.Alarm = f, e.Seq
+		m.Settings, t.Alarm = &f, e.Seq
 		m.unsettle(e.Seq)
 	case session.Spawned:
 		if !f.Detached {

@@ -16,7 +16,7 @@ func (m *machine) spend(s session.Spent) {
 
 // exhausted says that nothing is left for another request.
 func (m *machine) exhausted() bool {
-	b := m.Settings.Budget
+	b := m.settings().Budget
 	return m.Turn.open() && reached(m.Turn.Spent, b.Turn.Spent) ||
 		reached(m.Spent, b.Session.Spent) ||
 		reached(m.Spent.Add(m.Children), b.Tree.Spent)
@@ -25,7 +25,7 @@ func (m *machine) exhausted() bool {
 // spentUp says that nothing is left for asking again in the same step, after
 // also spending more: retries aren't steps.
 func (m *machine) spentUp(more session.Spent) bool {
-	b := m.Settings.Budget
+	b := m.settings().Budget
 	return used(m.Turn.Spent.Add(more), b.Turn.Spent) ||
 		used(m.Spent.Add(more), b.Session.Spent) ||
 		used(m.Spent.Add(m.Children).Add(more), b.Tree.Spent)
@@ -44,7 +44,7 @@ func reached(spent, limit session.Spent) bool {
 
 // deadline is when the open turn's time is up; zero if it has no limit.
 func (m *machine) deadline() time.Time {
-	wall := m.Settings.Budget.Turn.Wall
+	wall := m.settings().Budget.Turn.Wall
 	if !m.Turn.open() || wall <= 0 {
 		return time.Time{}
 	}

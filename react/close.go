@@ -82,7 +82,7 @@ func (d *driver) shut() {
 	d.live.close()
 	d.snap(ctx)
 	err := d.scope.Close(ctx)
-	if released := d.store.Release(ctx, d.lease); err == nil {
+	if released := d.log.Release(ctx); err == nil {
 		err = released
 	}
 	if len(left) > 0 {
@@ -101,7 +101,7 @@ func (d *driver) snap(ctx context.Context) {
 	if useless || d.m.Head == 0 {
 		return
 	}
-	if err := session.SaveSnapshot(ctx, d.store, d.lease, d.m, d.m.Head); err != nil {
+	if err := session.SaveSnapshot(ctx, d.store, d.log.Lease(), d.m, d.m.Head); err != nil {
 		d.scope.Log().Warn("the session has no new snapshot; it opens all the same, more slowly", "session", d.id, "error", err)
 	}
 }

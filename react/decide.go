@@ -146,7 +146,7 @@ func (m *machine) reply(in reply) ([]session.Fact, outcome) {
 }
 
 func (m *machine) configure(in configure) ([]session.Fact, outcome) {
-	if reflect.DeepEqual(in.fact, m.Settings) {
+	if reflect.DeepEqual(in.fact, m.settings()) {
 		return nil, outcome{}
 	}
 	return facts(in.fact), outcome{}

@@ -20,7 +20,7 @@ import (
 type driver struct {
 	id    session.ID
 	store session.Store
-	lease session.Lease
+	log   *session.Log
 	world agent.World
 	grace time.Duration
 	scope *plugin.Scope
@@ -105,8 +105,8 @@ func (k *maker) Drive(ctx context.Context, s agent.Start) (agent.Running, error)
 		return nil, fmt.Errorf("open session %s: %w", s.Lease.Session, err)
 	}
 	d := &driver{
-		id: s.Lease.Session, store: s.Store, lease: s.Lease, world: s.World, grace: s.Grace,
-		scope: scope, gone: make(chan struct{}), m: m,
+		id: s.Lease.Session, store: s.Store, log: session.NewLog(s.Store, s.Lease, m.Head),
+		world: s.World, grace: s.Grace, scope: scope, gone: make(chan struct{}), m: m,
 	}
 	ids := []session.ID{d.id}
 	if s.Parent != nil {

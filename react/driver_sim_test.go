@@ -253,7 +253,7 @@ func (w *liveWorld) some() string {
 // mayFail takes the errors that storage faults may lead to.
 func (w *liveWorld) mayFail(err error) bool {
 	w.t.Helper()
-	if err != nil && !errors.Is(err, agent.ErrStorage) && !errors.Is(err, agent.ErrUncertain) {
+	if err != nil && !errors.Is(err, agent.ErrStorage) && !errors.Is(err, agent.ErrUncertain) && !errors.Is(err, session.ErrFaulted) {
 		w.t.Errorf("an error that nothing here explains: %v", err)
 	}
 	return err == nil

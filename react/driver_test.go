@@ -317,6 +317,9 @@ func TestD2AnUncertainAppendFaultsTheHandleAndNamesTheMessage(t *testing.T) {
 			if _, err := s.agent.Status(context.Background()); err == nil {
 				t.Error("D2: the handle is of use after an uncertain append")
 			}
+			if _, err := s.agent.Followup(context.Background(), chat.Say("next")); !errors.Is(err, agent.ErrFaulted) || errors.Is(err, agent.ErrUncertain) {
+				t.Errorf("D2: a followup that was never tried: %v, want ErrFaulted and no doubt", err)
+			}
 			if err := s.agent.WaitIdle(context.Background()); err == nil {
 				t.Error("waiting on a faulted handle: no error")
 			}

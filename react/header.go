@@ -30,7 +30,7 @@ func (d *driver) unchanged() bool {
 	d.mu.Lock()
 	r := d.rendered
 	d.mu.Unlock()
-	return r.header == d.m.Header && !prompt.Any(d.scope) && tool.Same(r.offered, d.offered(d.m.Settings))
+	return r.header == d.m.Header && !prompt.Any(d.scope) && tool.Same(r.offered, d.offered(d.m.settings()))
 }
 
 // offered lists the tools that the settings let the model see.

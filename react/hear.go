@@ -114,7 +114,7 @@ func (m *machine) elapsed(in elapsed) ([]session.Fact, outcome) {
 	case in.cause == t.Alarm && !m.deadline().IsZero():
 		return facts(session.Halted{
 			Turn: m.Turns, Reason: session.EndBudget, Closed: m.talk.Inbox.Open(),
-			Detail: fmt.Sprintf("the turn was open for %s", m.Settings.Budget.Turn.Wall),
+			Detail: fmt.Sprintf("the turn was open for %s", m.settings().Budget.Turn.Wall),
 		}), outcome{}
 	case t.Phase != atPause || in.cause != t.Cause:
 		return stale()

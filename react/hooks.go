@@ -17,7 +17,7 @@ import (
 func (d *driver) consulting(c consultation) *flight {
 	look := peek{
 		key:    fmt.Sprintf("%s/%d", d.id, c.cause),
-		header: d.m.Header, settings: d.m.Settings,
+		header: d.m.Header, settings: d.m.settings(),
 	}
 	if !c.maintained && agent.Maintenance.Any(d.scope) {
 		look.history = d.m.talk.Transcript.Items()

@@ -25,7 +25,7 @@ func (m *machine) owed() work {
 			}
 		}
 	case atModel:
-		w.ask = asking{cause: t.Cause, turn: m.Turns, step: t.Step, attempt: t.Attempt, settings: t.Settings}
+		w.ask = asking{cause: t.Cause, turn: m.Turns, step: t.Step, attempt: t.Attempt, settings: orNone(t.Settings)}
 	case atPause:
 		w.wait = waiting{cause: t.Cause, until: t.Until}
 	case atCalls:

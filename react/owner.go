@@ -153,7 +153,7 @@ func (d *driver) process(batch []request) []*flight {
 	for len(batch) > 0 {
 		d.m.mark()
 		events := d.settle(batch)
-		err := d.append(events)
+		err := d.log.Append(d.always, events...)
 		if err == nil {
 			d.keep(batch, events)
 			return d.begin()
@@ -195,22 +195,6 @@ func (d *driver) calm(batch []request) bool {
 		}
 	}
 	return n == 0 && !d.closing
-}
-
-// append stores a unit. Nothing to store is stored.
-func (d *driver) append(events []session.Event) error {
-	if len(events) == 0 {
-		return nil
-	}
-	records := make([]session.Record, len(events))
-	for i, e := range events {
-		r, err := session.Encode(e)
-		if err != nil {
-			return err
-		}
-		records[i] = r
-	}
-	return d.store.Append(d.always, session.Append{Lease: d.lease, Records: records})[0]
 }
 
 // keep makes known what was stored.
@@ -384,16 +368,17 @@ func (d *driver) later() {
 }
 
 // fail makes the handle useless: the log is another's, or nobody knows what is
-// in it. The host opens the session anew.
+// in it. The host opens the session anew. Only those of the batch don't know
+// what became of their wish; nothing was tried of the others'.
 func (d *driver) fail(batch []request, err error) {
 	d.mu.Lock()
 	if d.fault == nil {
-		d.fault = err
-		d.end(err)
+		d.fault = faulted(err)
+		d.end(d.fault)
 	}
-	batch = slices.Concat(batch, d.queue)
+	fault, queue := d.fault, d.queue
 	d.queue, d.fallen, d.cancels = nil, nil, nil
-	for _, r := range batch {
+	for _, r := range slices.Concat(batch, queue) {
 		d.landed(r.flight)
 	}
 	for _, c := range d.idlers {
@@ -404,4 +389,16 @@ func (d *driver) fail(batch []request, err error) {
 	for _, r := range batch {
 		r.answer(err)
 	}
+	for _, r := range queue {
+		r.answer(fault)
+	}
+}
+
+// faulted is what later callers are told. ErrUncertain would say of their
+// wishes what is true of an earlier one.
+func faulted(err error) error {
+	if errors.Is(err, session.ErrUncertain) {
+		return fmt.Errorf("%w after: %v", session.ErrFaulted, err) //nolint:errorlint // see above
+	}
+	return fmt.Errorf("%w after: %w", session.ErrFaulted, err)
 }

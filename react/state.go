@@ -10,14 +10,14 @@ import (
 // to be able to go back, so what its fields point to is never written: slices
 // are replaced, not changed. It is a snapshot as it is.
 type state struct {
-	Head     session.Seq        `json:"head"` // the last event applied
-	Parent   *session.Parent    `json:"parent,omitempty"`
-	Settings session.Configured `json:"settings,omitzero"`
-	Header   session.Header     `json:"header,omitzero"`
-	Spent    session.Spent      `json:"spent,omitzero"`    // by the session
-	Children session.Spent      `json:"children,omitzero"` // by its children
-	Turns    int                `json:"turns,omitempty"`   // the last turn's number
-	Turn     turn               `json:"turn,omitzero"`     // zero: none is open
+	Head     session.Seq         `json:"head"` // the last event applied
+	Parent   *session.Parent     `json:"parent,omitempty"`
+	Settings *session.Configured `json:"settings,omitempty"` // nil: none were made
+	Header   session.Header      `json:"header,omitzero"`
+	Spent    session.Spent       `json:"spent,omitzero"`    // by the session
+	Children session.Spent       `json:"children,omitzero"` // by its children
+	Turns    int                 `json:"turns,omitempty"`   // the last turn's number
+	Turn     turn                `json:"turn,omitzero"`     // zero: none is open
 }
 
 // turn is the open turn.
@@ -40,12 +40,12 @@ type turn struct {
 	Maintained bool        `json:"maintained,omitempty"` // history was replaced at this boundary
 
 	// Of the last step.
-	Step     int                `json:"step,omitempty"`    // 0: none yet
-	Attempt  int                `json:"attempt,omitempty"` // requests for it, reopenings included
-	Settings session.Configured `json:"settings,omitzero"` // as it began
-	Until    time.Time          `json:"until,omitzero"`    // when it asks again
-	Answer   session.Seq        `json:"answer,omitempty"`
-	Calls    []call             `json:"calls,omitempty"`
+	Step     int                 `json:"step,omitempty"`     // 0: none yet
+	Attempt  int                 `json:"attempt,omitempty"`  // requests for it, reopenings included
+	Settings *session.Configured `json:"settings,omitempty"` // as it began
+	Until    time.Time           `json:"until,omitzero"`     // when it asks again
+	Answer   session.Seq         `json:"answer,omitempty"`
+	Calls    []call              `json:"calls,omitempty"`
 
 	// What the turn will have ended with.
 	MaxTokens bool `json:"max_tokens,omitempty"` // sticky
@@ -81,6 +81,16 @@ type halt struct {
 	Cause   session.Cause     `json:"cause,omitempty"`
 	Failure *session.Failure  `json:"failure,omitempty"`
 	Detail  string            `json:"detail,omitempty"`
+}
+
+// settings are the agent's, as of now.
+func (s *state) settings() session.Configured { return orNone(s.Settings) }
+
+func orNone(c *session.Configured) session.Configured {
+	if c == nil {
+		return session.Configured{}
+	}
+	return *c
 }
 
 func (t *turn) open() bool     { return t.Phase != atRest }

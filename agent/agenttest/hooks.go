@@ -1,0 +1,63 @@
+package agenttest
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/tack-agent/tack/agent"
+	"github.com/tack-agent/tack/plugin"
+)
+
+type (
+	entering    = func(context.Context, agent.EnteringInput) (agent.EnteringAnswer, error)
+	maintenance = func(context.Context, agent.MaintenanceInput) (agent.MaintenanceAnswer, error)
+	stopping    = func(context.Context, agent.StoppingInput) (agent.StoppingAnswer, error)
+)
+
+// theHook is what the kit's hooks are called.
+const theHook = "gatekeeper"
+
+// entering has a hook in all processes to come. It is given what the hooks
+// further in say: that all enter.
+func (c *trial) entering(ask func(ctx context.Context, in agent.EnteringInput, all agent.EnteringAnswer) (agent.EnteringAnswer, error)) {
+	c.hooks = append(c.hooks, func(s *plugin.Scope) error {
+		return agent.Entering.Wrap(s, theHook, func(ctx context.Context, in agent.EnteringInput, next entering) (agent.EnteringAnswer, error) {
+			all, err := next(ctx, in)
+			if err != nil {
+				return all, err
+			}
+			return ask(ctx, in, all)
+		})
+	})
+}
+
+func (c *trial) maintenance(ask maintenance) {
+	c.hooks = append(c.hooks, func(s *plugin.Scope) error {
+		return agent.Maintenance.Wrap(s, theHook, func(ctx context.Context, in agent.MaintenanceInput, _ maintenance) (agent.MaintenanceAnswer, error) {
+			return ask(ctx, in)
+		})
+	})
+}
+
+func (c *trial) stopping(ask stopping) {
+	c.hooks = append(c.hooks, func(s *plugin.Scope) error {
+		return agent.Stopping.Wrap(s, theHook, func(ctx context.Context, in agent.StoppingInput, _ stopping) (agent.StoppingAnswer, error) {
+			return ask(ctx, in)
+		})
+	})
+}
+
+// rules answers for one message; the others enter as they were to.
+func rules(all agent.EnteringAnswer, r agent.Ruling) agent.EnteringAnswer {
+	for i := range all.Rulings {
+		if all.Rulings[i].ID == r.ID {
+			r.Hook = theHook
+			all.Rulings[i] = r
+		}
+	}
+	return all
+}
+
+func newScope(name string) *plugin.Scope {
+	return plugin.NewScope(name, slog.New(slog.DiscardHandler))
+}
