@@ -45,7 +45,8 @@ type driver struct {
 	turn     context.Context //nolint:containedctx // of the open turn's flights; nil: none is open
 	stop     context.CancelCauseFunc
 	flights  []*flight
-	strays   []*flight // abandoned, and not back yet
+	over     []context.CancelCauseFunc // of turns that have ended, while a hook may be at work for one
+	strays   []*flight                 // abandoned, and not back yet
 	wait     clock
 	alarm    clock
 	mercy    *time.Timer // the grace time of a stop

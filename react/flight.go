@@ -95,6 +95,19 @@ func (d *driver) landed(f *flight) {
 	if f.abandoned {
 		d.strays = slices.DeleteFunc(d.strays, gone)
 	}
+	d.release()
+}
+
+// release ends the contexts of turns that are over, once nothing is under way
+// that may still be calling with one. The caller holds mu.
+func (d *driver) release() {
+	if len(d.flights) > 0 {
+		return
+	}
+	for _, end := range d.over {
+		end(errTurnEnded)
+	}
+	d.over = nil
 }
 
 // flying returns the flight at a piece of work, or nil. The caller holds mu.

@@ -241,8 +241,9 @@ func (d *driver) turnTo(e session.Event) {
 			d.turn, d.stop = context.WithCancelCause(d.base)
 		}
 	case session.TurnEnded:
-		d.stop(errTurnEnded)
+		d.over = append(d.over, d.stop)
 		d.turn, d.stop = nil, nil
+		d.release()
 	}
 }
 
