@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"container/list"
 	"context"
 	"errors"
 	"fmt"
@@ -37,12 +38,10 @@ func (s *Scope) Close(ctx context.Context) error {
 		close(e.done)
 		return e.err
 	}
-	select {
-	case <-e.done:
-		return e.err
-	case <-ctx.Done():
+	if !patient(ctx, e.done) {
 		return fmt.Errorf("close %s: wait for who closes it: %w", s.Path(), context.Cause(ctx))
 	}
+	return e.err
 }
 
 func (s *Scope) begin() (e *end, first bool) {
@@ -73,40 +72,43 @@ func (s *Scope) undoAll(ctx context.Context) error {
 func (s *Scope) pop() undoer {
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	if s.last == nil {
+	if s.undos == nil || s.undos.Len() == 0 {
 		return nil
 	}
-	u := s.last.held
-	s.drop(s.last)
-	return u
+	return s.undos.Remove(s.undos.Back()).(undoer)
 }
 
 // undoOne leaves u behind when its time is over.
 func (s *Scope) undoOne(ctx context.Context, u undoer) error {
-	ended := make(chan error, 1)
+	var err error
+	ended := make(chan struct{})
 	go func() {
-		var err error
-		defer func() { ended <- caught(recover(), err) }()
+		defer close(ended)
+		defer func() { err = caught(recover(), err) }()
 		err = u.undo(ctx)
 	}()
+	switch {
+	case !patient(ctx, ended):
+		return &AbandonedError{Scope: s.Path(), What: u.what()}
+	case err != nil:
+		return fmt.Errorf("close %s: %s: %w", s.Path(), u.what(), err)
+	}
+	return nil
+}
+
+// patient waits for an end until ctx has ended, and a moment longer.
+func patient(ctx context.Context, ended <-chan struct{}) bool {
 	select {
-	case err := <-ended:
-		return s.failed(u, err)
+	case <-ended:
+		return true
 	case <-ctx.Done():
 	}
 	select {
-	case err := <-ended:
-		return s.failed(u, err)
+	case <-ended:
+		return true
 	case <-time.After(moment):
-		return &AbandonedError{Scope: s.Path(), What: u.what()}
+		return false
 	}
-}
-
-func (s *Scope) failed(u undoer, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("close %s: %s: %w", s.Path(), u.what(), err)
 }
 
 // leave takes s, which is empty, out of its parent.
@@ -116,8 +118,8 @@ func (s *Scope) leave() {
 	}
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	s.parent.drop(&s.place)
-	if s.kind != open {
+	s.parent.undos.Remove(s.place)
+	if s.shadow {
 		s.parent.withdraw(s)
 	}
 }
@@ -127,19 +129,16 @@ func (s *Scope) undo(ctx context.Context) error { return s.Close(ctx) }
 func (s *Scope) what() string { return "scope " + s.name }
 
 // cleanup is a function to run.
-type cleanup struct {
-	place place
-	run   func(context.Context) error
-}
+type cleanup func(context.Context) error
 
-func (c *cleanup) undo(ctx context.Context) error { return c.run(ctx) }
+func (c cleanup) undo(ctx context.Context) error { return c(ctx) }
 
-func (c *cleanup) what() string { return "cleanup " + nameOf(c.run) }
+func (c cleanup) what() string { return "cleanup " + nameOf(c) }
 
 // worker is a goroutine.
 type worker struct {
-	place place
 	scope *Scope
+	place *list.Element
 	run   func(context.Context)
 	stop  context.CancelCauseFunc
 	ended chan struct{}
@@ -158,7 +157,7 @@ func (w *worker) work(ctx context.Context) {
 func (w *worker) finish() {
 	w.stop(nil)
 	w.scope.tree.mu.Lock()
-	w.scope.drop(&w.place)
+	w.scope.undos.Remove(w.place)
 	w.scope.tree.mu.Unlock()
 	close(w.ended)
 }
@@ -175,7 +174,7 @@ func (w *worker) what() string { return "goroutine " + nameOf(w.run) }
 type mark struct {
 	outer *mark
 	scope *Scope
-	calls []call // held until an Ask or Tell ends
+	calls []call // which are held by an Ask until it ends
 }
 
 type markKey struct{}

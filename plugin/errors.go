@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -62,6 +63,11 @@ func caught(value any, err error) error {
 		return err
 	}
 	return &PanicError{Value: value, Stack: debug.Stack()}
+}
+
+// logPanic is for panics that no caller waits to hear of.
+func logPanic(ctx context.Context, s *Scope, what string, value any) {
+	s.Log().ErrorContext(ctx, "panic", "in", what, "panic", value, "stack", string(debug.Stack()))
 }
 
 // nameOf is a function as a stack trace would name it.

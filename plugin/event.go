@@ -18,35 +18,46 @@ func (k *Event[T]) Name() string { return k.name }
 // String is the name and what it is.
 func (k *Event[T]) String() string { return "event " + k.name }
 
-// On has listen called with all that is told in s and the scopes in it, until
-// s is closed.
+// On has listen called with all that is told in s and the scopes in it, on the
+// goroutine of whoever tells, until s is closed.
 func (k *Event[T]) On(s *Scope, listen func(context.Context, T)) error {
-	if err := s.offer(&offer{key: k, value: listen, name: nameOf(listen)}); err != nil {
-		return fmt.Errorf("listen to %s: %w", k.name, err)
-	}
-	return nil
+	return on(s, k, listen)
 }
 
-// Any says whether somebody listens in s or a scope it is in.
+// Any says whether somebody listens in s or a scope it is in. It costs next to
+// nothing.
 func (k *Event[T]) Any(s *Scope) bool { return s.any(k) }
 
 // Tell calls the listeners of s and of the scopes it is in, one after another,
 // the root's first, and returns when all have heard. One that panics is
-// reported; the others hear all the same.
-func (k *Event[T]) Tell(ctx context.Context, s *Scope, value T) {
-	for _, o := range s.chain(k) {
-		if o.enter() {
-			hear(within(ctx, &mark{scope: nil, calls: []call{o}}), o, o.value.(func(context.Context, T)), value)
+// reported; the others hear all the same. One whose scope is closed meanwhile
+// isn't called any more.
+func (k *Event[T]) Tell(ctx context.Context, s *Scope, value T) { tell(ctx, s, k, value) }
+
+func on[T any](s *Scope, key fmt.Stringer, listen func(context.Context, T)) error {
+	if err := s.offer(&offer{key: key, value: listen, name: nameOf(listen)}); err != nil {
+		return fmt.Errorf("listen to %s: %w", key, err)
+	}
+	return nil
+}
+
+func tell[T any](ctx context.Context, s *Scope, key any, value T) {
+	var room [4]call
+	calls := s.calls(key, room[:0])
+	for i := range calls {
+		if calls[i].enter() {
+			hear(ctx, calls[i].offer, value)
 		}
 	}
 }
 
-func hear[T any](ctx context.Context, o *offer, listen func(context.Context, T), value T) {
-	defer o.exit()
+func hear[T any](ctx context.Context, o *offer, value T) {
+	defer o.leave()
+	ctx = within(ctx, &mark{scope: o.scope})
 	defer func() {
-		if value := recover(); value != nil {
-			logPanic(ctx, o.scope, o.what(), value)
+		if panicked := recover(); panicked != nil {
+			logPanic(ctx, o.scope, o.what(), panicked)
 		}
 	}()
-	listen(ctx, value)
+	o.value.(func(context.Context, T))(ctx, value)
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 )
 
 // Hook is the key of a question. Those who wrap it stand around the answer,
@@ -42,60 +42,106 @@ func (k *Hook[In, Out]) Wrap(s *Scope, name string, wrap func(ctx context.Contex
 func (k *Hook[In, Out]) Any(s *Scope) bool { return s.any(k) }
 
 // Ask asks those who wrap the hook in s and the scopes it is in; last is the
-// innermost answer. Who is asked is settled when it begins. A wrapper that
-// returns an error of its own, panics, or calls next twice is named in a
-// *HookError.
+// innermost answer. Who is asked is settled when it begins: none of them is
+// undone before it has answered.
+//
+// A wrapper that returns an error of its own, panics, or calls next twice is
+// named in a *HookError. An error of last comes as it is, and a panic in last
+// as a *PanicError: Ask doesn't panic.
 func (k *Hook[In, Out]) Ask(ctx context.Context, s *Scope, in In, last func(context.Context, In) (Out, error)) (Out, error) {
-	chain := s.chain(k)
-	if chain == nil {
-		return last(ctx, in)
+	if !s.any(k) {
+		return answer(ctx, in, last)
 	}
-	held := chain[:0]
-	for _, o := range chain {
-		if o.enter() {
-			held = append(held, o)
-		}
-	}
-	defer func() {
-		for _, o := range held {
-			o.exit()
-		}
-	}()
-	ctx = within(ctx, &mark{calls: held})
-	return k.ask(ctx, held, in, last)
+	a := &asking[In, Out]{point: k.name, last: last}
+	a.calls = s.enter(k, a.room[:0])
+	return a.from(within(ctx, &a.mark), 0, in)
 }
 
-// ask asks the first of the chain.
-func (k *Hook[In, Out]) ask(ctx context.Context, chain []*offer, in In, last func(context.Context, In) (Out, error)) (out Out, err error) {
-	if len(chain) == 0 {
-		return last(ctx, in)
-	}
-	o := chain[0]
-	var used, over atomic.Bool
-	var twice atomic.Bool
-	var inner error // what came from further in
-	next := func(ctx context.Context, in In) (Out, error) {
-		if over.Load() || used.Swap(true) {
-			twice.Store(true)
-			var none Out
-			return none, ErrTwice
+// enter holds all that s sees under a key. What can't be held is on its way out
+// and no longer seen, so looking again is enough. To go on without it would be
+// to skip a guard that is being swapped.
+func (s *Scope) enter(key any, room []call) []call {
+	for {
+		calls := s.calls(key, room)
+		held := 0
+		for held < len(calls) && calls[held].enter() {
+			held++
 		}
-		out, err := k.ask(ctx, chain[1:], in, last)
-		inner = err
+		if held == len(calls) {
+			return calls
+		}
+		release(calls[:held])
+	}
+}
+
+func release(calls []call) {
+	for i := range calls {
+		calls[i].leave()
+	}
+}
+
+// asking is one Ask that somebody wraps.
+type asking[In, Out any] struct {
+	mark  // whose calls are the wraps, outermost first; each is held until it has returned
+	point string
+	last  func(context.Context, In) (Out, error)
+	mu    sync.Mutex // guards what is told in calls
+	room  [2]call
+}
+
+// from answers by the wraps from the i-th one on.
+func (a *asking[In, Out]) from(ctx context.Context, i int, in In) (out Out, err error) {
+	if i == len(a.calls) {
+		return answer(ctx, in, a.last)
+	}
+	defer func() { err = a.finish(i, caught(recover(), err)) }()
+	wrap := a.calls[i].value.(wrapper[In, Out])
+	return wrap(ctx, in, func(ctx context.Context, in In) (out Out, err error) {
+		if !a.begin(i) {
+			return out, a.broken(i, ErrTwice)
+		}
+		out, err = a.from(ctx, i+1, in)
+		a.mu.Lock()
+		a.calls[i].inner = err
+		a.mu.Unlock()
 		return out, err
+	})
+}
+
+// begin is false if the rest behind the i-th wrap was run, or never will be.
+func (a *asking[In, Out]) begin(i int) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.calls[i].nexts++
+	return a.calls[i].nexts == 1
+}
+
+// finish is called when the i-th wrap has returned. If it didn't call next, it
+// can't any more.
+func (a *asking[In, Out]) finish(i int, err error) error {
+	a.mu.Lock()
+	c := &a.calls[i]
+	nexts, inner := c.nexts, c.inner
+	c.nexts = max(nexts, 1)
+	a.mu.Unlock()
+	if nexts == 0 {
+		release(a.calls[i+1:])
 	}
-	defer func() {
-		over.Store(true)
-		value := recover()
-		switch {
-		case value != nil:
-			err = caught(value, nil)
-		case twice.Load():
-			err = ErrTwice
-		case err == nil || inner != nil && errors.Is(err, inner):
-			return // as it came from further in
-		}
-		err = &HookError{Point: k.name, Hook: o.name, Err: err}
-	}()
-	return o.value.(wrapper[In, Out])(ctx, in, next)
+	c.leave()
+	switch {
+	case nexts > 1:
+		return a.broken(i, ErrTwice)
+	case err == nil || inner != nil && errors.Is(err, inner):
+		return err
+	}
+	return a.broken(i, err)
+}
+
+func (a *asking[In, Out]) broken(i int, err error) error {
+	return &HookError{Point: a.point, Hook: a.calls[i].name, Err: err}
+}
+
+func answer[In, Out any](ctx context.Context, in In, last func(context.Context, In) (Out, error)) (out Out, err error) {
+	defer func() { err = caught(recover(), err) }()
+	return last(ctx, in)
 }

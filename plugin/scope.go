@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"container/list"
 	"context"
 	"fmt"
 	"log/slog"
@@ -16,15 +17,16 @@ import (
 type Scope struct {
 	name   string
 	parent *Scope // nil: the root
+	shadow bool   // its kind is hidden or shown
 	tree   *tree
-	place  place // in the parent's list
+	place  *list.Element // in the parent's list
 
 	// table is what may be looked up here. It is never changed, only replaced.
 	table atomic.Pointer[table]
 
 	// Guarded by tree.mu.
-	last   *place   // the list of what Close undoes begins here
-	offers []undoer // registrations and shadows, in the order of looking up
+	undos  *list.List // of undoers, in the order they came; nil: none yet
+	offers []undoer   // those that can be looked up: offers and shadows
 	kind   kind
 	end    *end // not nil: closing or closed
 	life   *life
@@ -65,10 +67,11 @@ func NewScope(name string, log *slog.Logger) *Scope {
 func (s *Scope) Child(name string) (*Scope, error) { return s.sprout(name, open) }
 
 func (s *Scope) sprout(name string, k kind) (*Scope, error) {
-	c := &Scope{name: name, parent: s, tree: s.tree, kind: k}
+	c := &Scope{name: name, parent: s, shadow: k != open, tree: s.tree, kind: k}
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	if err := s.push(&c.place, c); err != nil {
+	var err error
+	if c.place, err = s.push(c); err != nil {
 		return nil, err
 	}
 	if k == hidden {
@@ -80,10 +83,10 @@ func (s *Scope) sprout(name string, k kind) (*Scope, error) {
 // Cleanup runs undo when s is closed, with a context that ends when the
 // closer's patience does. Its error is reported by Close.
 func (s *Scope) Cleanup(undo func(context.Context) error) error {
-	c := &cleanup{run: undo}
 	s.tree.mu.Lock()
 	defer s.tree.mu.Unlock()
-	return s.push(&c.place, c)
+	_, err := s.push(cleanup(undo))
+	return err
 }
 
 // Go runs a goroutine that belongs to s. Its context ends when its turn to be
@@ -92,9 +95,9 @@ func (s *Scope) Go(run func(context.Context)) error {
 	ctx, stop := context.WithCancelCause(within(context.Background(), &mark{scope: s}))
 	w := &worker{scope: s, run: run, stop: stop, ended: make(chan struct{})}
 	s.tree.mu.Lock()
-	err := s.push(&w.place, w)
-	s.tree.mu.Unlock()
-	if err != nil {
+	defer s.tree.mu.Unlock()
+	var err error
+	if w.place, err = s.push(w); err != nil {
 		stop(err)
 		return err
 	}
@@ -148,46 +151,12 @@ type undoer interface {
 	what() string
 }
 
-// place is where something stands in the list of what a scope undoes.
-type place struct {
-	before, after *place
-	held          undoer // nil: it isn't in the list
-}
-
-func (s *Scope) push(p *place, u undoer) error {
+func (s *Scope) push(u undoer) (*list.Element, error) {
 	if s.end != nil {
-		return fmt.Errorf("register in %s: %w", s.Path(), ErrClosed)
+		return nil, fmt.Errorf("register in %s: %w", s.Path(), ErrClosed)
 	}
-	s.put(p, s.last, u)
-	return nil
-}
-
-// put places u right after another.
-func (s *Scope) put(p, before *place, u undoer) {
-	*p = place{before: before, held: u}
-	if before == s.last {
-		s.last = p
-	} else {
-		p.after = before.after
-		p.after.before = p
+	if s.undos == nil {
+		s.undos = list.New()
 	}
-	if before != nil {
-		before.after = p
-	}
-}
-
-// drop takes p out of the list, if it is there.
-func (s *Scope) drop(p *place) {
-	switch {
-	case p.held == nil:
-		return
-	case p.after == nil:
-		s.last = p.before
-	default:
-		p.after.before = p.before
-	}
-	if p.before != nil {
-		p.before.after = p.after
-	}
-	*p = place{}
+	return s.undos.PushBack(u), nil
 }

@@ -1,10 +1,15 @@
 package prompt
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tack-agent/tack/chat"
 	"github.com/tack-agent/tack/plugin"
@@ -74,14 +79,104 @@ func TestASectionThatFailsIsNamed(t *testing.T) {
 	if _, err := Render(bg, root, Input{}); !errors.Is(err, broken) || !strings.Contains(err.Error(), "instructions") {
 		t.Errorf("got %v, want the section and its error", err)
 	}
+	var hook *plugin.HookError
+	if _, err := Render(bg, root, Input{}); !errors.As(err, &hook) || hook.Hook != "instructions" {
+		t.Errorf("got %v, want a HookError that names the section", err)
+	}
+	must(t, root.Close(bg))
+
+	root = plugin.NewScope("root", nil)
+	must(t, Add(root, Section{Name: "wild", Text: func(context.Context, Input) (string, error) { panic("oh no") }}))
+	if _, err := Render(bg, root, Input{}); !errors.As(err, &hook) || hook.Hook != "wild" {
+		t.Errorf("got %v, want a HookError that names the section that panicked", err)
+	}
 	for _, bad := range []Section{{Name: "x"}, {Text: says("x")}} {
 		if Add(root, bad) == nil {
 			t.Errorf("added a section without a name or a text: %+v", bad)
 		}
 	}
-	if AddFact(root, Fact{Name: "x"}) == nil {
-		t.Error("added a fact without a value")
+	for _, bad := range []Fact{{Name: "x"}, {Value: says("x")}, {Name: "x\n", Value: says("x")}} {
+		if AddFact(root, bad) == nil {
+			t.Errorf("added a fact that can't be a message: %+v", bad)
+		}
 	}
+}
+
+func TestASectionThatIsReplacedIsNotMade(t *testing.T) {
+	root := plugin.NewScope("root", nil)
+	agent, err := root.Child("agent")
+	must(t, err)
+	must(t, Add(root, Section{Name: "style", Text: func(context.Context, Input) (string, error) {
+		t.Error("the host's section is made for an agent that has its own")
+		return "", nil
+	}}))
+	must(t, Add(agent, Section{Name: "style", Text: says("long")}))
+	must(t, Add(agent, Section{Name: "style", Text: says("brief")}))
+	if got := render(t, agent); got != "brief" {
+		t.Errorf("got %q, want what was registered last: brief", got)
+	}
+}
+
+func TestP4AFactThatFailsIsLeftOutAndReported(t *testing.T) {
+	var log bytes.Buffer
+	root := plugin.NewScope("root", slog.New(slog.NewTextHandler(&log, nil)))
+	must(t, AddFact(root, Fact{Name: "git", Value: func(context.Context, Input) (string, error) { return "half a text", errors.New("no repository") }}))
+	must(t, AddFact(root, Fact{Name: "wild", Value: func(context.Context, Input) (string, error) { panic("oh no") }}))
+	must(t, AddFact(root, Fact{Name: "clock", Value: says("noon\xff\n")}))
+	list, err := Changes(bg, root, Input{}, nil)
+	must(t, err)
+	if len(list) != 1 || chat.PlainText(list[0].Parts) != "noon\uFFFD" {
+		t.Errorf("got %+v, want the fact that is sound, as valid text", list)
+	}
+	must(t, list[0].As("id").Validate())
+	for _, want := range []string{"git", "no repository", "wild", "oh no"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("the log doesn't tell %q: %s", want, log.String())
+		}
+	}
+	ctx, cancel := context.WithCancel(bg)
+	cancel()
+	if _, err := Changes(ctx, root, Input{}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want to hear that the caller has no time", err)
+	}
+}
+
+func TestP6RenderingFinishesOnTheOldOne(t *testing.T) {
+	root := plugin.NewScope("root", nil)
+	instance := func(text string) (*plugin.Scope, chan struct{}) {
+		p, err := root.Shadow("p")
+		must(t, err)
+		closed := make(chan struct{})
+		must(t, p.Cleanup(func(context.Context) error { close(closed); return nil }))
+		must(t, Add(p, Section{Name: "p", Text: func(context.Context, Input) (string, error) {
+			select {
+			case <-closed:
+				t.Error("asked for a text after it was closed")
+			default:
+			}
+			return text, nil
+		}}))
+		return p, closed
+	}
+	old, _ := instance("p")
+	must(t, root.Swap(bg, nil, old))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range 2000 {
+			if got, err := Render(bg, root, Input{}); got != "p" || err != nil {
+				t.Errorf("got %q, %v, want one instance's text", got, err)
+			}
+		}
+	}()
+	for range 200 {
+		fresh, _ := instance("p")
+		must(t, root.Swap(bg, old, fresh))
+		must(t, old.Close(bg))
+		old = fresh
+	}
+	<-done
+	must(t, root.Close(bg))
 }
 
 func TestL8FactsAreShownWhenTheyDifferFromTheLastShown(t *testing.T) {
@@ -114,5 +209,20 @@ func TestL8FactsAreShownWhenTheyDifferFromTheLastShown(t *testing.T) {
 		if got := changes(); got != want {
 			t.Errorf("step %d: %q, want %q", i, got, want)
 		}
+	}
+}
+
+func TestP7InputsAndAnswersAreData(t *testing.T) {
+	in := Input{Session: "s", Model: "m", Mode: "plan"}
+	out := []Piece{{Name: "a", Order: -1, Text: "x\n"}, {Name: "b", Failed: "no"}}
+	var in2 Input
+	var out2 []Piece
+	for from, to := range map[any]any{&in: &in2, &out: &out2} {
+		data, err := json.Marshal(from)
+		must(t, err)
+		must(t, json.Unmarshal(data, to))
+	}
+	if diff := cmp.Diff(in, in2) + cmp.Diff(out, out2); diff != "" {
+		t.Errorf("P7: JSON there and back changes them:\n%s", diff)
 	}
 }

@@ -13,6 +13,9 @@ func (m *machine) apply(e session.Event) error {
 	if e.Seq != m.Head+1 {
 		return fmt.Errorf("event %d follows event %d", e.Seq, m.Head)
 	}
+	if !m.follows(e.Fact) {
+		return fmt.Errorf("event %d, %s, contradicts what is before it: the log is damaged; restore it from a backup", e.Seq, e.Fact.Type())
+	}
 	asked := m.peeked(e.Fact)
 	if err := m.talk.Apply(e); err != nil {
 		return err
@@ -24,6 +27,35 @@ func (m *machine) apply(e session.Event) error {
 	}
 	m.revive(e)
 	return nil
+}
+
+// follows says whether a fact can come after what is in the log.
+func (m *machine) follows(f session.Fact) bool {
+	t := &m.Turn
+	switch f := f.(type) {
+	case session.Accepted:
+		return m.talk.Inbox.Get(f.Message.ID) == nil
+	case session.TurnStarted:
+		return !t.open()
+	case session.TurnEnded, session.Halted:
+		return t.open()
+	case session.Entered:
+		return t.Phase == atBoundary
+	case session.Until, session.Attempt:
+		return t.Phase == atModel || t.Phase == atPause
+	case session.Answered:
+		return t.Phase == atModel && len(f.Traits) == len(f.Answer.Calls())
+	case session.CallStarted:
+		_, open := m.open(f.Answer, f.Index)
+		return open
+	case session.Resulted:
+		_, open := m.open(f.Answer, f.Index)
+		return open
+	case session.Forked:
+		return !t.open() || t.Phase == atBoundary
+	default:
+		return true
+	}
 }
 
 // revive gives a turn that is about to end another step, if a message came for

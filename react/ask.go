@@ -37,10 +37,11 @@ func (d *driver) askingFor(a asking) *flight {
 	items, header := d.items.extend(&d.m.talk.Transcript), d.m.Header
 	epoch := d.items.epoch
 	f := &flight{name: "model " + a.settings.Model}
-	f.run = func(ctx context.Context) input { return d.put(ctx, a, items, epoch, header) }
+	made := new(model.Assembler)
+	f.run = func(ctx context.Context) input { return d.put(ctx, a, made, items, epoch, header) }
 	f.lost = func(panicked any) input {
 		if panicked == nil {
-			return dropped{cause: a.cause}
+			return stoppedAt(a, made)
 		}
 		return failed{cause: a.cause, failure: session.Failure{Kind: "panic", Text: fmt.Sprint(panicked)}}
 	}
@@ -48,12 +49,11 @@ func (d *driver) askingFor(a asking) *flight {
 }
 
 // put asks the model and says what came of it.
-func (d *driver) put(ctx context.Context, a asking, items []model.Item, epoch int, header session.Header) input {
+func (d *driver) put(ctx context.Context, a asking, made *model.Assembler, items []model.Item, epoch int, header session.Header) input {
 	request, m, err := d.request(ctx, a, items, epoch, header)
 	if err != nil {
 		return d.noAnswer(ctx, a, err)
 	}
-	var made model.Assembler
 	attempt := d.live.begin(a.turn, a.step, a.attempt)
 	finish, err := m.Ask(ctx, request, func(delta model.Delta) {
 		made.Tell(delta)
@@ -61,7 +61,7 @@ func (d *driver) put(ctx context.Context, a asking, items []model.Item, epoch in
 	})
 	d.live.finish(attempt)
 	if err != nil && ctx.Err() != nil {
-		return d.cutOff(ctx, a, &made)
+		return d.cutOff(ctx, a, made)
 	}
 	answer, err := made.End(finish, err)
 	if err != nil {
@@ -77,6 +77,11 @@ func (d *driver) cutOff(ctx context.Context, a asking, made *model.Assembler) in
 	if errors.Is(context.Cause(ctx), errClosing) {
 		return nil
 	}
+	return stoppedAt(a, made)
+}
+
+// stoppedAt is what was streamed, and the end of listening.
+func stoppedAt(a asking, made *model.Assembler) input {
 	answer, streamed := made.Stop()
 	if !streamed {
 		return dropped{cause: a.cause}

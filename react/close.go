@@ -74,7 +74,10 @@ func (d *driver) shut() {
 			t.Stop()
 		}
 	}
-	left := slices.Clone(d.left)
+	var left []string
+	for _, f := range d.strays {
+		left = append(left, f.name)
+	}
 	d.mu.Unlock()
 
 	ctx, cancel := context.WithTimeout(context.Background(), d.grace)
@@ -131,12 +134,9 @@ func (d *driver) giveUp() {
 		if d.heard(f) {
 			continue
 		}
-		f.abandoned = true
-		d.left = append(d.left, f.name)
+		d.leave(f)
 		if f.kind == calls {
-			d.queue = append(d.queue, request{in: f.lost(nil), flight: f})
-		} else {
-			d.landed(f)
+			d.queue = append(d.queue, request{in: f.lost(nil)})
 		}
 	}
 	d.fallen, d.cancels, d.last = nil, nil, true

@@ -2,9 +2,9 @@ package react
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tack-agent/tack/agent"
 	"github.com/tack-agent/tack/chat"
@@ -32,7 +32,7 @@ func (d *driver) deliver(ctx context.Context, v session.Verb, m chat.Message) (a
 		return agent.Receipt{}, err
 	}
 	digest := m.Digest()
-	if m, err = d.set(ctx, m); err != nil {
+	if err := d.set(ctx, string(v)+" "+m.ID, m.Parts); err != nil {
 		return agent.Receipt{}, err
 	}
 	out, err := d.ask(ctx, deliver{verb: v, message: m, digest: digest})
@@ -60,24 +60,6 @@ func (d *driver) replay(ctx context.Context, v session.Verb, id string, digest c
 	}
 }
 
-// big is from how many bytes on a part is kept as a blob.
-const big = 64 << 10
-
-// set puts a message's big parts in the store, before the fact that names them.
-func (d *driver) set(ctx context.Context, m chat.Message) (chat.Message, error) {
-	for i, p := range m.Parts {
-		if len(p.Data) < big {
-			continue
-		}
-		blob, err := d.store.Put(ctx, d.id, p.Data)
-		if err != nil {
-			return m, fmt.Errorf("keep part %d of message %s: %w: %w", i, m.ID, agent.ErrStorage, err)
-		}
-		m.Parts[i].Data, m.Parts[i].Blob = nil, &blob
-	}
-	return m, nil
-}
-
 // Cancel stops the running turn. Before anything is stored, and whatever the
 // store says, the turn's work is told to end and none begins.
 func (d *driver) Cancel(ctx context.Context, s agent.Stop) (agent.Stopped, error) {
@@ -99,10 +81,7 @@ func (d *driver) Resume(ctx context.Context) error {
 
 // Withdraw takes a pending message back.
 func (d *driver) Withdraw(ctx context.Context, id string) (agent.Fate, error) {
-	if _, err := d.ask(ctx, withdraw{id: id}); err != nil {
-		return agent.Fate{}, err
-	}
-	return agent.FateOf(ctx, d.store, d.id, id)
+	return d.change(ctx, id, withdraw{id: id})
 }
 
 // Amend replaces the parts of a pending message.
@@ -110,14 +89,25 @@ func (d *driver) Amend(ctx context.Context, id string, parts []chat.Part) (agent
 	if err := chat.ValidateParts(parts); err != nil {
 		return agent.Fate{}, fmt.Errorf("amend %s: %w: %w", id, agent.ErrInvalid, err)
 	}
-	m, err := d.set(ctx, chat.Message{ID: id, Parts: chat.CloneParts(parts)})
-	if err != nil {
+	parts = chat.CloneParts(parts)
+	if err := d.set(ctx, "amend "+id, parts); err != nil {
 		return agent.Fate{}, err
 	}
-	if _, err := d.ask(ctx, amend{id: id, parts: m.Parts}); err != nil {
+	return d.change(ctx, id, amend{id: id, parts: parts})
+}
+
+// change asks for a change of a pending message. If it isn't pending, its fate
+// is in the log.
+func (d *driver) change(ctx context.Context, id string, in input) (agent.Fate, error) {
+	out, err := d.ask(ctx, in)
+	switch {
+	case err != nil:
 		return agent.Fate{}, err
+	case out.absent:
+		return agent.FateOf(ctx, d.store, d.id, id)
+	default:
+		return out.fate, nil
 	}
-	return agent.FateOf(ctx, d.store, d.id, id)
 }
 
 // Reply answers a question; the first reply counts.
@@ -125,8 +115,9 @@ func (d *driver) Reply(ctx context.Context, r session.Reply) (agent.QuestionFate
 	if r.By == (chat.Source{}) {
 		r.By = chat.User()
 	}
-	if r.Data != nil && !json.Valid(r.Data) {
-		return agent.QuestionFate{}, fmt.Errorf("reply to %s: data: %w: not JSON", r.ID, agent.ErrInvalid)
+	var err error
+	if r.Data, err = compact(r.Data); err != nil {
+		return agent.QuestionFate{}, fmt.Errorf("reply to %s: data: %w: %w", r.ID, agent.ErrInvalid, err)
 	}
 	if _, err := d.ask(ctx, reply{fact: r}); err != nil {
 		return agent.QuestionFate{}, err
@@ -139,6 +130,11 @@ func (d *driver) Record(ctx context.Context, n session.Noted) (session.Seq, erro
 	if err := n.Validate(); err != nil {
 		return 0, fmt.Errorf("record: %w: %w", agent.ErrInvalid, err)
 	}
+	var err error
+	if n.Data, err = compact(n.Data); err != nil {
+		return 0, fmt.Errorf("record %s: %w: %w", n.Kind, agent.ErrInvalid, err)
+	}
+	n.Finds = slices.Clone(n.Finds)
 	out, err := d.ask(ctx, note{fact: n})
 	if err == nil && out.absent {
 		err = fmt.Errorf("record %s: %w: its key %q is claimed", n.Kind, agent.ErrConflict, n.Key)
@@ -148,13 +144,21 @@ func (d *driver) Record(ctx context.Context, n session.Noted) (session.Seq, erro
 
 // Configure changes the settings from the next step on.
 func (d *driver) Configure(ctx context.Context, c session.Configured) error {
-	_, err := d.ask(ctx, configure{fact: c})
+	c, err := settings(c)
+	if err != nil {
+		return err
+	}
+	_, err = d.ask(ctx, configure{fact: c})
 	return err
 }
 
 // Replace puts messages in the place of a range of history.
 func (d *driver) Replace(ctx context.Context, r session.Replaced) error {
-	_, err := d.ask(ctx, replace{fact: r})
+	r, err := d.replacement(ctx, r)
+	if err != nil {
+		return err
+	}
+	_, err = d.ask(ctx, replace{fact: r})
 	return err
 }
 
@@ -164,9 +168,9 @@ func (d *driver) WaitIdle(ctx context.Context) error {
 		return fmt.Errorf("wait for agent %s to be idle: %w", d.id, agent.ErrSelfWait)
 	}
 	d.mu.Lock()
-	if d.fault != nil || d.idle() {
-		defer d.mu.Unlock()
-		return d.fault
+	if err := d.closed(); err != nil || d.idle() {
+		d.mu.Unlock()
+		return err
 	}
 	idler := make(chan struct{})
 	d.idlers = append(d.idlers, idler)
@@ -198,7 +202,7 @@ func (d *driver) settled() {
 		}
 		d.idlers = nil
 	}
-	if d.quiet != nil && len(d.flights) == 0 && len(d.queue)+len(d.fallen) == 0 {
+	if d.quiet != nil && len(d.flights) == 0 && (d.last || len(d.strays) == 0) && len(d.queue)+len(d.fallen) == 0 {
 		close(d.quiet)
 		d.quiet = nil
 	}

@@ -119,10 +119,11 @@ func (m *machine) resume() ([]session.Fact, outcome) {
 }
 
 func (m *machine) withdraw(in withdraw) ([]session.Fact, outcome) {
-	if m.talk.Inbox.Get(in.id) == nil {
+	p := m.talk.Inbox.Get(in.id)
+	if p == nil {
 		return nil, outcome{absent: true}
 	}
-	return facts(session.Withdrawn{ID: in.id}), outcome{}
+	return facts(session.Withdrawn{ID: in.id}), outcome{fate: m.fate(p, agent.FateWithdrawn)}
 }
 
 func (m *machine) amend(in amend) ([]session.Fact, outcome) {
@@ -134,7 +135,14 @@ func (m *machine) amend(in amend) ([]session.Fact, outcome) {
 	if err := m.room(p.Verb, p.Source, changed.Size, p); err != nil {
 		return refuseTo("amend %s: %w", in.id, err)
 	}
-	return facts(session.Amended{ID: in.id, Parts: in.parts}), outcome{}
+	fate := m.fate(p, agent.FatePending)
+	fate.Parked = p.Parked
+	return facts(session.Amended{ID: in.id, Parts: in.parts}), outcome{fate: fate}
+}
+
+// fate is what the next fact makes of a pending message.
+func (m *machine) fate(p *session.Pending, state agent.FateState) agent.Fate {
+	return agent.Fate{ID: p.ID, State: state, Verb: p.Verb, Accepted: p.Seq, Seq: m.Head + 1}
 }
 
 func (m *machine) reply(in reply) ([]session.Fact, outcome) {

@@ -45,7 +45,8 @@ type driver struct {
 	turn     context.Context //nolint:containedctx // of the open turn's flights; nil: none is open
 	stop     context.CancelCauseFunc
 	flights  []*flight
-	left     []string // whose code was left behind
+	over     []context.CancelCauseFunc // of turns that have ended, while a hook may be at work for one
+	strays   []*flight                 // abandoned, and not back yet
 	wait     clock
 	alarm    clock
 	mercy    *time.Timer // the grace time of a stop
@@ -75,7 +76,7 @@ func (d *driver) Scope() *plugin.Scope { return d.scope }
 func (d *driver) Status(context.Context) (agent.Status, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.status, d.fault
+	return d.status, d.closed()
 }
 
 // New is a driver of agents that reason and act. What they work with they find

@@ -68,7 +68,6 @@ func (d *driver) hear(f *flight, in input) *flight {
 	switch {
 	case f.abandoned || d.fault != nil:
 		d.landed(f)
-		d.returned(f)
 		d.settled()
 		d.mu.Unlock()
 		return nil
@@ -86,22 +85,29 @@ func (d *driver) hear(f *flight, in input) *flight {
 	return d.own()
 }
 
-// returned takes a flight that came back after all off the list of those left
-// behind. The caller holds mu.
-func (d *driver) returned(f *flight) {
-	if at := slices.Index(d.left, f.name); f.abandoned && at >= 0 {
-		d.left = slices.Delete(d.left, at, at+1)
-	}
-}
-
 // landed forgets a flight. The caller holds mu.
 func (d *driver) landed(f *flight) {
 	if f == nil {
 		return
 	}
-	if at := slices.Index(d.flights, f); at >= 0 {
-		d.flights = slices.Delete(d.flights, at, at+1)
+	gone := func(g *flight) bool { return g == f }
+	d.flights = slices.DeleteFunc(d.flights, gone)
+	if f.abandoned {
+		d.strays = slices.DeleteFunc(d.strays, gone)
 	}
+	d.release()
+}
+
+// release ends the contexts of turns that are over, once nothing is under way
+// that may still be calling with one. The caller holds mu.
+func (d *driver) release() {
+	if len(d.flights) > 0 {
+		return
+	}
+	for _, end := range d.over {
+		end(errTurnEnded)
+	}
+	d.over = nil
 }
 
 // flying returns the flight at a piece of work, or nil. The caller holds mu.
@@ -114,14 +120,14 @@ func (d *driver) flying(m mark) *flight {
 	return nil
 }
 
-// begin returns the flights for what is owed and not under way, sets timers,
-// and ends work that nobody owes any more.
+// begin returns the flights for what is owed and not under way, and sets timers.
+// Hooks that were asked about a batch which has changed since are left to end
+// by themselves: they may be the ones who changed it. Their answer is stale.
 func (d *driver) begin() []*flight {
 	w := d.owing
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.timers(w)
-	d.void(w)
 	if d.stops > 0 || d.closing || d.fault != nil || d.turn == nil {
 		return nil
 	}
@@ -149,17 +155,6 @@ func (d *driver) begin() []*flight {
 		start(mark{calls, c.answer, c.index}, func() *flight { return d.callingFor(c) })
 	}
 	return out
-}
-
-// void ends consultations that are no longer owed: their answers would be
-// stale. The caller holds mu.
-func (d *driver) void(w work) {
-	for _, f := range d.flights {
-		switch {
-		case f.kind == consults && f.cause != w.consult.cause, f.kind == ends && f.cause != w.end.cause:
-			f.end()
-		}
-	}
 }
 
 // timers sets the clocks for what is owed at a time. The caller holds mu.
@@ -226,9 +221,8 @@ func (d *driver) abandon(stop session.Seq) {
 		if f.kind != asks && f.kind != calls || f.abandoned || d.heard(f) {
 			continue
 		}
-		f.abandoned = true
-		d.left = append(d.left, f.name)
-		d.queue = append(d.queue, request{in: f.lost(nil), flight: f})
+		d.leave(f)
+		d.queue = append(d.queue, request{in: f.lost(nil)})
 	}
 	take := !d.owned && len(d.queue) > 0
 	d.owned = d.owned || take
@@ -236,6 +230,14 @@ func (d *driver) abandon(stop session.Seq) {
 	if take {
 		d.lead()
 	}
+}
+
+// leave gives a flight up: what it says is not heard any more. The caller holds
+// mu.
+func (d *driver) leave(f *flight) {
+	d.landed(f)
+	f.abandoned = true
+	d.strays = append(d.strays, f)
 }
 
 // heard says whether a flight has come back and its input waits.

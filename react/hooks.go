@@ -20,6 +20,7 @@ func (d *driver) consulting(c consultation) *flight {
 		header: d.m.Header, settings: d.m.settings(),
 	}
 	if !c.maintained && agent.Maintenance.Any(d.scope) {
+		look.maintain = true
 		look.history = d.m.talk.Transcript.Items()
 	}
 	if agent.Entering.Any(d.scope) || prompt.AnyFact(d.scope) {
@@ -38,12 +39,13 @@ type peek struct {
 	key      string
 	header   session.Header
 	settings session.Configured
+	maintain bool // the history is to be looked at first
 	history  []session.Item
 	placed   []chat.Message
 }
 
 func (d *driver) consult(ctx context.Context, c consultation, look peek) input {
-	if look.history != nil {
+	if look.maintain {
 		made, err := d.maintain(ctx, agent.MaintenanceInput{
 			Key: look.key, Session: d.id, Turn: c.turn, Step: c.step, Items: entries(look.history),
 		})
@@ -57,7 +59,7 @@ func (d *driver) consult(ctx context.Context, c consultation, look peek) input {
 	out := consulted{cause: c.cause}
 	said, err := agent.Entering.Ask(ctx, d.scope, d.entering(c, look), letIn)
 	if err == nil {
-		err = d.admit(&out, said)
+		err = d.admit(ctx, &out, said)
 	}
 	if err == nil && out.stop == nil {
 		err = d.prepare(ctx, &out, look)
@@ -76,7 +78,7 @@ func (d *driver) prepare(ctx context.Context, out *consulted, look peek) error {
 	if err != nil {
 		return err
 	}
-	if changes, err = d.born(changes); err != nil {
+	if changes, err = d.born(ctx, changes); err != nil {
 		return err
 	}
 	out.before = append(changes, out.before...)
@@ -89,7 +91,7 @@ func (d *driver) entering(c consultation, look peek) agent.EnteringInput {
 		Key: look.key, Session: d.id, Turn: c.turn, Step: c.step, Results: c.results, Placed: look.placed,
 	}
 	for _, p := range c.batch {
-		in.Batch = append(in.Batch, agent.Peeked{Verb: p.Verb, Seq: p.Seq, Message: *p.Message})
+		in.Batch = append(in.Batch, agent.Peeked{Verb: p.Verb, Seq: p.Seq, Message: p.Message.Clone()})
 	}
 	return in
 }
@@ -108,24 +110,29 @@ var verdicts = map[agent.Verdict]verdict{agent.Enter: enter, agent.Refuse: refus
 
 // admit takes over what the entering hooks said, which comes from outside and
 // is checked.
-func (d *driver) admit(out *consulted, said agent.EnteringAnswer) error {
+func (d *driver) admit(ctx context.Context, out *consulted, said agent.EnteringAnswer) error {
 	for _, r := range said.Rulings {
 		what, known := verdicts[r.Verdict]
 		if !known {
 			return fmt.Errorf("the ruling on message %s is %q, which is none of enter, refuse, take", r.ID, r.Verdict)
 		}
 		if r.Parts != nil {
-			if err := chat.ValidateParts(r.Parts); err != nil {
+			r.Parts = chat.CloneParts(r.Parts)
+			err := chat.ValidateParts(r.Parts)
+			if err == nil {
+				err = d.set(ctx, "the ruling on message "+r.ID, r.Parts)
+			}
+			if err != nil {
 				return fmt.Errorf("the ruling on message %s: %w", r.ID, err)
 			}
 		}
 		out.rulings = append(out.rulings, ruling{id: r.ID, what: what, parts: r.Parts, hook: r.Hook, reason: r.Reason})
 	}
 	var err error
-	if out.before, err = d.born(said.Before); err != nil {
+	if out.before, err = d.born(ctx, said.Before); err != nil {
 		return err
 	}
-	if out.after, err = d.born(said.After); err != nil {
+	if out.after, err = d.born(ctx, said.After); err != nil {
 		return err
 	}
 	if said.Stop != nil {
@@ -136,7 +143,7 @@ func (d *driver) admit(out *consulted, said agent.EnteringAnswer) error {
 
 // born makes messages that hooks add: they have ids of the host's and are from
 // plugins.
-func (d *driver) born(added []chat.Message) ([]chat.Message, error) {
+func (d *driver) born(ctx context.Context, added []chat.Message) ([]chat.Message, error) {
 	var out []chat.Message
 	for i, m := range added {
 		if m.Source.Kind != chat.SourcePlugin {
@@ -144,6 +151,9 @@ func (d *driver) born(added []chat.Message) ([]chat.Message, error) {
 		}
 		m.ID = ""
 		m, err := agent.Ready("add", m, d.world.NewID)
+		if err == nil {
+			err = d.set(ctx, "add", m.Parts)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +168,11 @@ func (d *driver) maintain(ctx context.Context, in agent.MaintenanceInput) (*sess
 		func(context.Context, agent.MaintenanceInput) (agent.MaintenanceAnswer, error) {
 			return agent.MaintenanceAnswer{}, nil
 		})
-	return said.Replaced, err
+	if err != nil || said.Replaced == nil {
+		return nil, err
+	}
+	made, err := d.replacement(ctx, *said.Replaced)
+	return &made, err
 }
 
 func entries(items []session.Item) []agent.MaintenanceEntry {

@@ -127,6 +127,7 @@ type outcome struct {
 	err     error
 	receipt agent.Receipt  // of deliver
 	stopped agent.Stopped  // of cancel
+	fate    agent.Fate     // of withdraw and amend, unless absent
 	reply   *session.Reply // of pose: the one it has got before
 	// absent says that the id of a withdraw, amend or reply isn't pending
 	// here: what became of it is in the log.

@@ -46,10 +46,14 @@ func (d *driver) ask(ctx context.Context, in input) (outcome, error) {
 	}
 	select {
 	case a := <-told:
-		if a.err == nil {
-			a.err = a.outcome.err
+		switch {
+		case a.err != nil:
+			return outcome{}, a.err
+		case a.outcome.err != nil:
+			return outcome{}, a.outcome.err
+		default:
+			return a.outcome, nil
 		}
-		return a.outcome, a.err
 	case <-ctx.Done():
 		return outcome{}, fmt.Errorf("%w: %w", agent.ErrUncertain, ctx.Err())
 	}
@@ -237,8 +241,9 @@ func (d *driver) turnTo(e session.Event) {
 			d.turn, d.stop = context.WithCancelCause(d.base)
 		}
 	case session.TurnEnded:
-		d.stop(errTurnEnded)
+		d.over = append(d.over, d.stop)
 		d.turn, d.stop = nil, nil
+		d.release()
 	}
 }
 

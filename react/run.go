@@ -66,6 +66,10 @@ func (d *driver) question(ctx context.Context, q session.Question) (session.Repl
 		delete(d.replies, q.ID)
 		d.mu.Unlock()
 	}()
+	var err error
+	if q.Schema, err = compact(q.Schema); err != nil {
+		return session.Reply{}, fmt.Errorf("question %s: schema: %w: %w", q.ID, agent.ErrInvalid, err)
+	}
 	out, err := d.ask(ctx, pose{fact: q})
 	switch {
 	case err != nil:

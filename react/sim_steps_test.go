@@ -152,7 +152,7 @@ func (r *reference) replaced(seq session.Seq, f session.Replaced) {
 	r.must(err == "", "R3", "no replacement of %d to %d: %s", f.From, f.To, err)
 	var made []shownItem
 	for _, m := range f.Messages {
-		made = append(made, shownItem{what: says(m.ID, chat.PlainText(m.Parts)), from: f.From, to: f.To, summary: true})
+		made = append(made, shownItem{what: says(m.ID, chat.PlainText(m.Parts)), from: r.shown[from].from, to: r.shown[to-1].to, summary: true})
 	}
 	r.shown = slices.Concat(r.shown[:from], made, r.shown[to:])
 	r.session.most = r.session.most.Add(f.Spent)

@@ -396,3 +396,39 @@ func TestACloneGoesItsOwnWay(t *testing.T) {
 	history(l, r, 40)
 	same(t, "a clone after its original went on", waits(&clone), before)
 }
+
+func TestUndoGivesBackEachThatWasParked(t *testing.T) {
+	l := newLog(t)
+	for _, id := range []string{"s0", "s1", "s2", "s3", "s4"} {
+		l.add(accepted(Steer, id, chat.User()))
+	}
+	l.add(Cancelled{Cause: CauseUser, KeepInbox: true}, accepted(Followup, "a", chat.Plugin("p")))
+	before := waits(&l.c.Inbox)
+	mark := l.c.Mark()
+	l.add(Parked{Reason: ParkedBudget})
+	l.c.Undo(mark)
+	l.events = l.events[:len(l.events)-1]
+	same(t, "after undoing", waits(&l.c.Inbox), before)
+	l.add(accepted(Followup, "b", chat.Plugin("p")), Parked{Reason: ParkedBudget})
+	l.add(Released{By: ReleaseResume})
+	same(t, "all of them", waits(&l.c.Inbox), "s:s0 s:s1 s:s2 s:s3 s:s4 f:a f:b")
+}
+
+func TestASummaryThatWasNotSeenStays(t *testing.T) {
+	l := newLog(t)
+	sum := func(from, to Seq) Replaced {
+		return Replaced{From: from, To: to, Messages: []chat.Message{chat.Say("so far").As("sum")}}
+	}
+	l.add(accepted(Followup, "a", chat.User()), Entered{Messages: []Entry{{ID: "a", From: 1}}}, saying("done"))
+	l.add(accepted(Followup, "b", chat.User()), Entered{Messages: []Entry{{ID: "b", From: 4}}})
+	if err := l.c.Transcript.Replaceable(sum(1, 5)); err == nil {
+		t.Error("R3: a message that no answer has seen may be replaced, want it refused")
+	}
+	if err := l.c.Transcript.Replaceable(sum(1, 1000)); err == nil {
+		t.Error("R3: a range beyond the end takes what was not seen along, want it refused")
+	}
+	l.add(saying("and on"), sum(1, 1000))
+	if got := l.c.Transcript.Items()[0].To; got != 6 {
+		t.Errorf("R3: the summary stands for events up to %d, want 6: what there was", got)
+	}
+}

@@ -120,7 +120,9 @@ func (b *Inbox) Apply(e Event) error {
 		b.amend(e.Seq, f)
 	case Entered:
 		for _, m := range f.Messages {
-			b.drop(m.ID)
+			if m.Added == nil {
+				b.drop(m.ID)
+			}
 		}
 	case Refused:
 		b.drop(f.ID)

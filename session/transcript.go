@@ -140,9 +140,10 @@ func (t *Transcript) replace(seq Seq, f Replaced) error {
 	}
 	made := make([]Item, 0, len(t.items)-(to-from)+len(f.Messages))
 	made = append(made, t.items[:from]...)
+	first, last := t.items[from].From, t.items[to-1].To // what there is of the range
 	for i := range f.Messages {
 		made = append(made, Item{
-			Kind: ItemReplaced, From: f.From, To: f.To, Base: seq, Index: i, Message: &f.Messages[i],
+			Kind: ItemReplaced, From: first, To: last, Base: seq, Index: i, Message: &f.Messages[i],
 		})
 	}
 	t.items = append(made, t.items[to:]...)

@@ -65,9 +65,10 @@ const (
 type Subject struct {
 	agent.Driver
 	// Pose asks a question from the body of a tool, with the body's context,
-	// and waits for the reply. Its id and the call it is for are the driver's
-	// to fill in. The same asked again for the same call, after a restart, is
-	// the same question. It fails when the question is closed.
+	// and waits for the reply. The call it is for is the driver's to fill in,
+	// and the id may be the driver's own. The same asked again for the same
+	// call, after a restart, is the same question. It fails when the question
+	// is closed.
 	Pose func(ctx context.Context, q session.Question) (session.Reply, error)
 	// Configure changes the settings.
 	Configure func(ctx context.Context, a agent.Running, c session.Configured) error

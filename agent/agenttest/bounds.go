@@ -177,7 +177,7 @@ func (c *trial) reenter(ctx context.Context, where string) error {
 		return fmt.Errorf("withdraw: %+v, %w", f, err)
 	}
 	if _, err := a.Reply(ctx, session.Reply{ID: "never-asked", By: chat.User()}); !errors.Is(err, agent.ErrUnknown) {
-		return fmt.Errorf("reply to no question: %v, want %w", err, agent.ErrUnknown)
+		return fmt.Errorf("reply to no question: %w, want %w", err, agent.ErrUnknown)
 	}
 	if _, err := a.Record(ctx, noted("from/"+where)); err != nil {
 		return fmt.Errorf("record: %w", err)
@@ -202,10 +202,10 @@ func (c *trial) inside(ctx context.Context, where string) error {
 		return err
 	}
 	if err := c.owner().agent.WaitIdle(ctx); !errors.Is(err, agent.ErrSelfWait) {
-		return fmt.Errorf("WaitIdle: %v, want %w", err, agent.ErrSelfWait)
+		return fmt.Errorf("WaitIdle: %w, want %w", err, agent.ErrSelfWait)
 	}
 	if err := c.owner().agent.Close(ctx); !errors.Is(err, agent.ErrSelfWait) {
-		return fmt.Errorf("close: %v, want %w", err, agent.ErrSelfWait)
+		return fmt.Errorf("close: %w, want %w", err, agent.ErrSelfWait)
 	}
 	return nil
 }
@@ -288,8 +288,7 @@ func fromMaintenance(c *trial) {
 func fromStopping(c *trial) {
 	v := c.visit()
 	c.stopping(func(ctx context.Context, _ agent.StoppingInput) (agent.StoppingAnswer, error) {
-		// The steer voids the question, and so ends its context.
-		v.once(func() error { return c.inside(context.WithoutCancel(ctx), "stopping") })
+		v.once(func() error { return c.inside(ctx, "stopping") })
 		return agent.StoppingAnswer{}, nil
 	})
 	v.paid()

@@ -149,7 +149,7 @@ func busySituations() []situation {
 // and gives back what was replied.
 func (c *trial) asksThroughTool() {
 	c.tool(Tool{Name: "ask", Repeatable: true, Run: func(ctx context.Context, arguments string) ([]chat.Part, chat.Code) {
-		r, err := poses(ctx, session.Question{Kind: session.QuestionText, Text: "which?", Arguments: arguments})
+		r, err := poses(ctx, session.Question{ID: "q", Kind: session.QuestionText, Text: "which?", Arguments: arguments})
 		if err != nil {
 			return []chat.Part{chat.Text("no reply")}, failed(err)
 		}

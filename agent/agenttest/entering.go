@@ -28,7 +28,7 @@ func laterThanTheStep(c *trial) {
 	g := c.gate()
 	c.now.store.once(session.Entered{}, verdict{hold: g})
 	c.inject("i0")
-	first := c.delivers(context.Background(), session.Followup, user("m0"))
+	first := c.delivers(context.Background(), session.Followup, user("m0")) // its append may be the step's
 	c.reaches(g, "the append of the step")
 	d := c.delivers(context.Background(), session.Inject, user("late"))
 	c.settle()

@@ -190,7 +190,7 @@ func steerDuring(c *trial, during session.Fact) {
 	c.does(says("a0"))
 	g := c.gate()
 	c.now.store.once(during, verdict{hold: g})
-	first := c.delivers(context.Background(), session.Followup, user("m0"))
+	first := c.delivers(context.Background(), session.Followup, user("m0")) // its append may be the step's
 	c.reaches(g, "the append of "+during.Type())
 	d := c.delivers(context.Background(), session.Steer, user("now"))
 	c.settle()

@@ -114,7 +114,7 @@ func answeredTooLate(c *trial) {
 func askedBeside(c *trial) {
 	for _, which := range []string{"q1", "q2"} {
 		c.tool(Tool{Name: "ask-" + which, Beside: true, Run: func(ctx context.Context, _ string) ([]chat.Part, chat.Code) {
-			r, err := poses(ctx, session.Question{Kind: session.QuestionApproval, Text: which})
+			r, err := poses(ctx, session.Question{ID: which, Kind: session.QuestionApproval, Text: which})
 			if err != nil || !r.Allow {
 				return []chat.Part{chat.Text("no")}, chat.CodeDenied
 			}
@@ -136,7 +136,7 @@ func askedBeside(c *trial) {
 func askedUnstored(c *trial) {
 	var failure error
 	c.tool(Tool{Name: "ask", Run: func(ctx context.Context, _ string) ([]chat.Part, chat.Code) {
-		_, failure = poses(ctx, session.Question{Kind: session.QuestionText, Text: "which?"})
+		_, failure = poses(ctx, session.Question{ID: "q", Kind: session.QuestionText, Text: "which?"})
 		return []chat.Part{chat.Text("nobody was asked")}, chat.CodeError
 	}})
 	c.open()

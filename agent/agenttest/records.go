@@ -182,8 +182,9 @@ func replacedMeanwhile(c *trial) {
 	for _, id := range []string{"m1", "s1", "i1", "f1"} {
 		c.fate(id, agent.FateSeen)
 	}
-	if got := render(c.request(2)); got[0] != "plugin clock: in short" {
-		c.broken("the next request shows %s, want the replacement first", list(got))
+	// D14: the replacement made the step due, and by then a steer could run.
+	if got := render(c.request(2)); got[0] != "plugin clock: in short" || !slices.Contains(got, "user: s1") {
+		c.broken("the next request shows %s, want the replacement, and s1", list(got))
 	}
 }
 

@@ -10,12 +10,6 @@ import (
 	"github.com/tack-agent/tack/chat"
 )
 
-type (
-	Answer = chat.Answer
-	Part   = chat.Part
-	Code   = chat.Code
-)
-
 // script is the model: what it does with its n-th request, and what it was
 // shown at each.
 type script struct {

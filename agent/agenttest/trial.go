@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tack-agent/tack/agent"
+	"github.com/tack-agent/tack/chat"
 	"github.com/tack-agent/tack/plugin"
 	"github.com/tack-agent/tack/session"
 )
@@ -151,7 +152,7 @@ func (c *trial) owner() *process {
 // world is the model and the tools as a process knows them: a dead process is
 // told nothing any more.
 func (c *trial) world(p *process) *World {
-	w := &World{Scope: p.scope, Ask: func(ctx context.Context, shown []Shown, tell func(Piece)) (answer Answer, err error) {
+	w := &World{Scope: p.scope, Ask: func(ctx context.Context, shown []Shown, tell func(Piece)) (answer chat.Answer, err error) {
 		if p.store.dead() {
 			return answer, c.limbo(ctx)
 		}
@@ -159,7 +160,7 @@ func (c *trial) world(p *process) *World {
 	}}
 	for _, tool := range c.tools {
 		run := tool.Run
-		tool.Run = func(ctx context.Context, arguments string) ([]Part, Code) {
+		tool.Run = func(ctx context.Context, arguments string) ([]chat.Part, chat.Code) {
 			if p.store.dead() {
 				return nil, failed(c.limbo(ctx))
 			}

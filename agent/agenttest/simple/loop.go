@@ -100,7 +100,7 @@ func (u *unit) heard(answer chat.Answer, err error, cut bool) {
 
 // request is one question to the model.
 type request struct {
-	ctx   context.Context
+	ctx   context.Context //nolint:containedctx // it ends with the turn
 	shown []agenttest.Shown
 	done  chan struct{}
 

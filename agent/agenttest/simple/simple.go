@@ -30,7 +30,7 @@ type running struct {
 	world agent.World
 	grace time.Duration
 	scope *plugin.Scope
-	base  context.Context // ends with the agent
+	base  context.Context //nolint:containedctx // ends with the agent
 	end   context.CancelFunc
 	gone  chan struct{} // closed when Close is done
 	left  error         // what Close says
@@ -39,11 +39,11 @@ type running struct {
 	changed sync.Cond
 	busy    bool // somebody appends; nobody else touches log and state then
 	state   state
-	status  agent.Status // as far as it is stored
-	stops   []*stop      // cancels that aren't stored
-	callers int          // in a call that appends
-	opened  int          // the turn that the next two are of
-	turn    context.Context
+	status  agent.Status    // as far as it is stored
+	stops   []*stop         // cancels that aren't stored
+	callers int             // in a call that appends
+	opened  int             // the turn that the next two are of
+	turn    context.Context //nolint:containedctx // it ends with the turn
 	endTurn context.CancelFunc
 	behind  []*request // left behind because they ignored their context
 	over    bool       // the loop has ended
