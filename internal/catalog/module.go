@@ -171,11 +171,13 @@ func (m *module) dirOf(imported string) (dir string, ours bool) {
 	return strings.CutPrefix(imported, m.path+"/")
 }
 
-// sorted yields the packages by their folders.
+// sorted lists the public packages by their folders.
 func (m *module) sorted() []*folder {
 	var all []*folder
 	for _, f := range m.folders {
-		all = append(all, f)
+		if !slices.Contains(strings.Split(f.dir, "/"), "internal") {
+			all = append(all, f)
+		}
 	}
 	slices.SortFunc(all, func(a, b *folder) int { return strings.Compare(a.dir, b.dir) })
 	return all
