@@ -30,7 +30,8 @@ func load(fsys fs.FS) (*module, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, m.check(outside)
+	err = m.check(outside)
+	return m, err
 }
 
 func TestTheCatalogIsUpToDate(t *testing.T) {

@@ -29,13 +29,17 @@ var deliveries = map[string]string{
 	"agent.Verbs":   "a Recipient made of one function, for fakes and adapters; it is told the verb",
 	"agent.Deliver": "calls the verb that it is given on a Recipient, and is none of its methods",
 	"agent.Replay":  "says again what the receipt was of a message that the log has, and delivers none",
-	"agent.Collect": "calls the verb that it is given, and waits for what comes of it",
+
+	"agenttest.Subject.Replace": "has the driver replace history as a maintenance hook would; nothing enters the inbox",
+	"agent.Collect":             "calls the verb that it is given, and waits for what comes of it",
 }
 
-// fourth finds what delivers a message to an agent and is none of the verbs: exported
-// functions, methods, function types and fields that take a chat.Message, and
-// answer with an agent.Receipt or, if they take nothing else but a context, with
-// an error alone. A message or receipt inside of something else counts.
+// fourth finds what delivers to an agent and is none of the verbs: exported
+// functions, methods, function types and fields that
+//   - are given something and answer with an agent.Receipt, or
+//   - are given a context and a chat.Message and answer with an error at most.
+//
+// A receipt or message inside of something else counts.
 func (m *module) fourth() []finding {
 	var found []finding
 	for _, f := range m.sorted() {
@@ -113,15 +117,13 @@ func (m *module) verbShaped(sig *types.Signature) bool {
 }
 
 func (m *module) delivers(sig *types.Signature) bool {
-	if !m.anyHolds(sig.Params(), m.path+"/chat", "Message") {
-		return false
-	}
+	in, out := speller{}.list(sig.Params()), speller{}.list(sig.Results())
+	given := slices.DeleteFunc(slices.Clone(in), func(t string) bool { return t == "context.Context" })
 	if m.anyHolds(sig.Results(), m.path+"/agent", "Receipt") {
-		return true
+		return len(given) > 0
 	}
-	texts := speller{}.list(sig.Params())
-	results := speller{}.list(sig.Results())
-	return len(texts) == 2 && texts[0] == "context.Context" && len(results) == 1 && results[0] == "error"
+	waits, quiet := len(given) < len(in), len(out) == 0 || len(out) == 1 && out[0] == "error"
+	return waits && quiet && m.anyHolds(sig.Params(), m.path+"/chat", "Message")
 }
 
 func (m *module) anyHolds(vars *types.Tuple, pkg, name string) bool {

@@ -67,6 +67,8 @@ func (*Desk) give(context.Context, chat.Message) (agent.Receipt, error) { return
 type Way func(context.Context, ...chat.Message) ([]agent.Receipt, error)
 func Steer(context.Context, chat.Message) (agent.Receipt, error) { return agent.Receipt{}, nil }
 func Quiet(context.Context, chat.Message) error { return nil }
+func Say(_ context.Context, to, text string) (agent.Receipt, error) { return agent.Receipt{}, nil }
+func Silent(context.Context, string, []chat.Message) {}
 var Var func(context.Context, *chat.Message) (agent.Receipt, error)
 type lane struct{}
 func (lane) Throw(context.Context, chat.Message) error { return nil }
@@ -88,9 +90,11 @@ func Ready(context.Context, chat.Message) (chat.Message, error) { return chat.Me
 		"host/host.go:6: host.Desk.Hand has",
 		"host/host.go:5: host.Post.Drop has",
 		"host/host.go:14: host.Quiet has",
-		"host/host.go:17: host.Road.Throw has",
+		"host/host.go:19: host.Road.Throw has",
+		"host/host.go:15: host.Say has",
+		"host/host.go:16: host.Silent has",
 		"host/host.go:13: host.Steer has",
-		"host/host.go:15: host.Var has",
+		"host/host.go:17: host.Var has",
 		"host/host.go:12: host.Way has",
 	})
 }
@@ -130,8 +134,8 @@ type In struct {
 	Place  unsafe.Pointer
 }
 type Out struct {
-	Stamped Stamped
-	Half Half
+	When Stamped
+	Number Half
 	Tree *Tree
 	Mean
 	X    int
@@ -150,7 +154,7 @@ type Fine struct {
 	When  map[time.Time]bool
 	Bytes []byte
 	base
-	Kind  Kind ` + "`json:\"-,\"`" + `
+	Sort  Kind ` + "`json:\"-,\"`" + `
 }
 type base struct { Key string }
 type Kind string
@@ -167,8 +171,8 @@ type Kind string
 		"tool/tool.go:5: tool.bad input.Again has the JSON name \"run\", as Twice has",
 		"tool/tool.go:5: tool.bad input.Deep[][].C is a channel (<-chan bool)",
 		"tool/tool.go:5: tool.bad input.Place is a unsafe.Pointer",
-		"tool/tool.go:5: tool.bad answer.Stamped gets MarshalJSON or UnmarshalJSON from what it embeds",
-		"tool/tool.go:5: tool.bad answer.Half has only one of MarshalJSON and UnmarshalJSON",
+		"tool/tool.go:5: tool.bad answer.When gets MarshalJSON or UnmarshalJSON from what it embeds",
+		"tool/tool.go:5: tool.bad answer.Number has only one of MarshalJSON and UnmarshalJSON",
 		"tool/tool.go:5: tool.bad answer.Tree.Leaf is a complex128",
 		"tool/tool.go:5: tool.bad answer.X has the JSON name \"X\", as Mean has",
 		"tool/tool.go:9: tool.hidden input is a channel",
@@ -201,7 +205,7 @@ type need int
 
 const Durable need = iota
 
-type kind struct { version int; need need }
+type kind struct { version int; safe need }
 
 var core = map[string]kind{ Accepted{}.Type(): {2, Durable} }
 

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 )
 
@@ -97,7 +96,7 @@ func (m *module) tools() [][]string {
 type page struct{ bytes.Buffer }
 
 func (p *page) section(title, intro string, heads []string, rows [][]string) {
-	fmt.Fprintf(p, "\n## %s\n\n%s\n\n", title, intro)
+	p.WriteString("\n## " + title + "\n\n" + intro + "\n\n")
 	if rows == nil {
 		p.WriteString("None yet.\n")
 		return
