@@ -113,7 +113,9 @@ func TestWhatIsNotDataIsCaught(t *testing.T) {
 
 import ("context"; "encoding/json"; "sync"; "time"; "unsafe"; "example.org/m/plugin")
 
+// The hooks.
 var Bad = plugin.NewHook[In, *Out]("tool.bad")
+// Good is good.
 var Good = plugin.NewHook[Fine, []Fine]("tool.good")
 var event = plugin.NewEvent[func()]("tool.event")
 var (
@@ -161,22 +163,22 @@ type Kind string
 `,
 	}.fs()))(t)
 	begins(t, must(m.notData())(t), []string{
-		"tool/tool.go:5: tool.bad input.Ctx is a context",
-		"tool/tool.go:5: tool.bad input.Run is a function (func())",
-		"tool/tool.go:5: tool.bad input.Err is an error",
-		"tool/tool.go:5: tool.bad input.Any is an interface (any)",
-		"tool/tool.go:5: tool.bad input.Lock is a sync.Mutex",
-		"tool/tool.go:5: tool.bad input.secret isn't exported",
-		"tool/tool.go:5: tool.bad input.Gone is left out",
-		"tool/tool.go:5: tool.bad input.Again has the JSON name \"run\", as Twice has",
-		"tool/tool.go:5: tool.bad input.Deep[][].C is a channel (<-chan bool)",
-		"tool/tool.go:5: tool.bad input.Place is a unsafe.Pointer",
-		"tool/tool.go:5: tool.bad answer.When gets MarshalJSON or UnmarshalJSON from what it embeds",
-		"tool/tool.go:5: tool.bad answer.Number has only one of MarshalJSON and UnmarshalJSON",
-		"tool/tool.go:5: tool.bad answer.Tree.Leaf is a complex128",
-		"tool/tool.go:5: tool.bad answer.X has the JSON name \"X\", as Mean has",
-		"tool/tool.go:9: tool.hidden input is a channel",
-		"tool/tool.go:9: tool.hidden answer has keys of [2]int",
+		"tool/tool.go:6: tool.bad input.Ctx is a context",
+		"tool/tool.go:6: tool.bad input.Run is a function (func())",
+		"tool/tool.go:6: tool.bad input.Err is an error",
+		"tool/tool.go:6: tool.bad input.Any is an interface (any)",
+		"tool/tool.go:6: tool.bad input.Lock is a sync.Mutex",
+		"tool/tool.go:6: tool.bad input.secret isn't exported",
+		"tool/tool.go:6: tool.bad input.Gone is left out",
+		"tool/tool.go:6: tool.bad input.Again has the JSON name \"run\", as Twice has",
+		"tool/tool.go:6: tool.bad input.Deep[][].C is a channel (<-chan bool)",
+		"tool/tool.go:6: tool.bad input.Place is a unsafe.Pointer",
+		"tool/tool.go:6: tool.bad answer.When gets MarshalJSON or UnmarshalJSON from what it embeds",
+		"tool/tool.go:6: tool.bad answer.Number has only one of MarshalJSON and UnmarshalJSON",
+		"tool/tool.go:6: tool.bad answer.Tree.Leaf is a complex128",
+		"tool/tool.go:6: tool.bad answer.X has the JSON name \"X\", as Mean has",
+		"tool/tool.go:11: tool.hidden input is a channel",
+		"tool/tool.go:11: tool.hidden answer has keys of [2]int",
 	})
 }
 
@@ -301,6 +303,7 @@ pkg session, var Zero time.Time
 
 func TestWhatTheCatalogCannotTellIsAnError(t *testing.T) {
 	for name, s := range map[string]source{
+		"what it promises":     {"tool/tool.go": `package tool; import "example.org/m/plugin"; var K = plugin.NewEvent[int]("tool.k")`},
 		"with a constant name": {"tool/tool.go": `package tool; import "example.org/m/plugin"; func name() string { return "x" }; var K = plugin.NewEvent[int](name())`},
 		"not in the codec":     {"session/facts.go": `package session; type F struct{}; func (F) Type() string { return "f" }`},
 	} {

@@ -72,9 +72,13 @@ func (m *module) keysOf(f *folder, decl *ast.GenDecl, spec *ast.ValueSpec) ([]ke
 		if k.name == "" {
 			return nil, fmt.Errorf("%s: %s: make the key where it is declared, with a constant name", k.where, id.Name)
 		}
-		k.promise = synopsis(comment(decl, spec.Doc), spec.Comment)
+		k.promise = synopsis(spec.Doc, spec.Comment)
 		if !object.Exported() {
 			m.reach(&k)
+		}
+		k.promise = cmp.Or(k.promise, synopsis(decl.Doc))
+		if k.promise == "" && object.Exported() {
+			return nil, fmt.Errorf("%s: %s: say in its comment what it promises", k.where, id.Name)
 		}
 		found = append(found, k)
 	}
