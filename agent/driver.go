@@ -74,7 +74,7 @@ type Ruling struct {
 	ID      string  `json:"id"`
 	Verdict Verdict `json:"verdict"`
 	// Parts is what the model is shown instead; nil: the message as it is.
-	Parts  []chat.Part `json:"parts,omitempty"`
+	Parts  []chat.Part `json:"parts,omitzero"`
 	Hook   string      `json:"hook,omitempty"`
 	Reason string      `json:"reason,omitempty"`
 }

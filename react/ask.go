@@ -97,9 +97,14 @@ func (d *driver) noAnswer(ctx context.Context, a asking, err error) input {
 	}
 	why := model.FailureOf(err)
 	out := failed{cause: a.cause, failure: session.Failure{Kind: string(why.Kind), Text: err.Error()}}
+	told := *why
+	if told.Text == "" {
+		told.Text = err.Error()
+	}
+	told.Err = nil // hooks get data
 	verdict, err := model.Failed.Ask(ctx, d.scope, model.FailedInput{
 		Key: fmt.Sprintf("%s/%d", d.id, a.cause), Session: string(d.id), Turn: a.turn, Step: a.step,
-		Attempt: a.attempt, Failure: *why,
+		Attempt: a.attempt, Failure: told,
 	}, func(context.Context, model.FailedInput) (model.FailedAnswer, error) { return model.FailedAnswer{}, nil })
 	switch {
 	case err != nil:

@@ -11,9 +11,7 @@ import (
 // inProcess are the parts of hooks' inputs and answers that may be no data, with
 // the reason, as HOOK WHERE: "tool.run answer.Body".
 var inProcess = map[string]string{
-	// Found when the table was made. A hook elsewhere sees an empty cause; ask
-	// with Kind, Status and Text, or drop Err from what hooks are given.
-	"model.failed input.Failure.Err": "the cause, for errors.Is in this process; kind, status and text say the same as data",
+	"model.failed input.Failure.Err": "the driver clears it before it asks: kind, status and text say the same as data",
 }
 
 // notData finds what can't go to another process and back, as JSON, unchanged, of
