@@ -23,6 +23,9 @@ func (c *trial) entering(ask func(ctx context.Context, in agent.EnteringInput, a
 	c.hooks = append(c.hooks, func(s *plugin.Scope) error {
 		return agent.Entering.Wrap(s, theHook, func(ctx context.Context, in agent.EnteringInput, next entering) (agent.EnteringAnswer, error) {
 			all, err := next(ctx, in)
+			if err == nil {
+				err = c.bears()
+			}
 			if err != nil {
 				return all, err
 			}
@@ -34,6 +37,9 @@ func (c *trial) entering(ask func(ctx context.Context, in agent.EnteringInput, a
 func (c *trial) maintenance(ask maintenance) {
 	c.hooks = append(c.hooks, func(s *plugin.Scope) error {
 		return agent.Maintenance.Wrap(s, theHook, func(ctx context.Context, in agent.MaintenanceInput, _ maintenance) (agent.MaintenanceAnswer, error) {
+			if err := c.bears(); err != nil {
+				return agent.MaintenanceAnswer{}, err
+			}
 			return ask(ctx, in)
 		})
 	})
@@ -42,9 +48,26 @@ func (c *trial) maintenance(ask maintenance) {
 func (c *trial) stopping(ask stopping) {
 	c.hooks = append(c.hooks, func(s *plugin.Scope) error {
 		return agent.Stopping.Wrap(s, theHook, func(ctx context.Context, in agent.StoppingInput, _ stopping) (agent.StoppingAnswer, error) {
+			if err := c.bears(); err != nil {
+				return agent.StoppingAnswer{}, err
+			}
 			return ask(ctx, in)
 		})
 	})
+}
+
+// bears counts what is asked of hooks. A driver that asks in a circle is left
+// waiting, so that the case notices.
+func (c *trial) bears() error {
+	c.mu.Lock()
+	c.consulted++
+	tired := c.consulted > tooOften
+	c.mu.Unlock()
+	if tired {
+		<-c.over
+		return errOver
+	}
+	return nil
 }
 
 // rules answers for one message; the others enter as they were to.

@@ -52,7 +52,7 @@ func (s *script) ask(ctx context.Context, shown []Shown, tell func(Piece)) (chat
 	}
 	s.mu.Unlock()
 	if n >= tooOften {
-		<-s.trial.over // the driver asks in a circle; the case will tire of it
+		<-s.trial.over // as for hooks: see bears
 		return chat.Answer{}, errOver
 	}
 	told := map[int]int{}

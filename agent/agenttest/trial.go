@@ -55,6 +55,7 @@ const (
 type trial struct {
 	testing.TB
 	clause clause
+	needs  []Ability
 	config Config
 	store  session.Store // of all processes
 	parent *session.Parent
@@ -67,11 +68,12 @@ type trial struct {
 	now       *process // the one that owns the session; elsewhere: owner
 	processes []*process
 
-	mu    sync.Mutex
-	ids   int
-	gates []*gate
-	units []unit // all that was appended
-	over  chan struct{}
+	mu        sync.Mutex
+	ids       int
+	consulted int // how often hooks were asked
+	gates     []*gate
+	units     []unit // all that was appended
+	over      chan struct{}
 }
 
 // process is one life of the agent.
@@ -93,7 +95,7 @@ func (c Config) try(t *testing.T, cl clause, s situation) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		tr := &trial{TB: t, clause: cl, config: c, over: make(chan struct{})}
+		tr := &trial{TB: t, clause: cl, needs: s.needs, config: c, over: make(chan struct{})}
 		tr.model = &script{trial: tr}
 		if c.Store != nil {
 			tr.store = c.Store(t)
@@ -128,6 +130,7 @@ func (c *trial) openAs(mode session.OpenMode) error {
 		}
 	}
 	p.subject = c.config.New(c.TB, c.world(p))
+	c.complete(p.subject)
 	p.agent, err = p.subject.Drive(ctx, agent.Start{
 		Store: p.store, Lease: lease, Mode: mode, Parent: c.parent, Scope: p.scope,
 		World: agent.World{Now: time.Now, NewID: c.newID}, Grace: grace,
@@ -140,6 +143,18 @@ func (c *trial) openAs(mode session.OpenMode) error {
 	c.now = p
 	c.processes = append(c.processes, p)
 	return nil
+}
+
+// complete requires the ways into the driver that the case needs.
+func (c *trial) complete(s Subject) {
+	c.Helper()
+	for ability, lacks := range map[Ability]bool{
+		Questions: s.Pose == nil, Settings: s.Configure == nil, Replacing: s.Replace == nil, Children: s.Spawn == nil,
+	} {
+		if lacks && slices.Contains(c.needs, ability) {
+			c.Fatalf("the subject has no function for %s: give it one, or declare in Config.Lacks why not", ability)
+		}
+	}
 }
 
 // owner is the process that owns the session, for code that runs in it.
