@@ -1,0 +1,106 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/tack-agent/tack/plugin"
+)
+
+func (c *change) failed(err error) {
+	if err != nil {
+		c.errs = append(c.errs, err)
+	}
+}
+
+// told says whether something was reported of a plugin.
+func (c *change) told(name string) bool {
+	return slices.ContainsFunc(c.errs, func(err error) bool {
+		var of *PluginError
+		return errors.As(err, &of) && of.Plugin == name
+	})
+}
+
+// given says whether a running plugin, but one, gives k.
+func (c *change) given(k plugin.Key, but string) bool {
+	return c.host.base(k) || slices.ContainsFunc(c.now, func(in *instance) bool { return in.Name != but && in.gives(k) })
+}
+
+// starved takes out all that need what is no longer given, in the order in
+// which they are to be stopped.
+func (c *change) starved() []*instance {
+	var out []*instance
+	for more := true; more; {
+		more = false
+		for _, in := range slices.Backward(slices.Clone(c.now)) {
+			if c.lacks(in) != nil {
+				c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
+				out, more = append(out, in), true
+			}
+		}
+	}
+	c.lastFirst(out)
+	return out
+}
+
+// lacks is a need of in that nothing gives.
+func (c *change) lacks(in *instance) plugin.Key {
+	for _, k := range in.needs() {
+		if !c.given(k, in.Name) {
+			return k
+		}
+	}
+	return nil
+}
+
+// lastFirst puts instances in the order in which they are stopped: those that
+// didn't run before, which nobody needs yet, first.
+func (c *change) lastFirst(list []*instance) {
+	place := func(in *instance) int {
+		if at := slices.Index(c.old, in); at >= 0 {
+			return at
+		}
+		return len(c.old)
+	}
+	slices.SortStableFunc(list, func(a, b *instance) int { return cmp.Compare(place(b), place(a)) })
+}
+
+// finish hides what is not to run any more, and closes what is hidden as soon
+// as nothing runs in it.
+func (c *change) finish(ctx context.Context, p *plan) {
+	for _, in := range slices.Backward(slices.Clone(c.now)) {
+		if !p.orders(in.Name) {
+			c.hide(in)
+		}
+	}
+	for _, in := range c.starved() {
+		if !c.told(in.Name) {
+			c.failed(&PluginError{in.Name, missing(c.shelf, c.lacks(in), in.Name)})
+		}
+		c.hide(in)
+	}
+	slices.SortStableFunc(c.now, func(a, b *instance) int { return cmp.Compare(p.place(a.Name), p.place(b.Name)) })
+	c.host.running = c.now
+	if slices.Contains(c.renewed, plugin.Key(Store)) || !c.given(Store, "") {
+		c.failed(c.host.unseat(context.WithoutCancel(ctx)))
+	}
+	c.lastFirst(c.retired)
+	if len(c.retired) > 0 {
+		c.failed(c.host.scope.Go(c.bury))
+	}
+}
+
+func (p *plan) place(name string) int {
+	return slices.IndexFunc(p.order, func(q Plugin) bool { return q.Name == name })
+}
+
+// bury closes what was retired. What runs there may take its time.
+func (c *change) bury(ctx context.Context) {
+	for _, in := range c.retired {
+		if err := in.scope.Close(ctx); err != nil {
+			c.host.scope.Log().WarnContext(ctx, "a plugin that was replaced did not end well", "plugin", in.Name, "error", err)
+		}
+	}
+}
