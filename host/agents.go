@@ -120,7 +120,10 @@ func (a *agents) enter(ctx context.Context, h *Host, id session.ID, o opening) (
 	}
 	e := &held{host: h, id: id, ready: make(chan struct{})}
 	st := a.seat
-	outer := context.WithoutCancel(ctx)
+	outer := context.Background() // who opens first leaves no mark on an agent
+	if o.parent != nil {
+		outer = context.WithoutCancel(ctx) // a child's turns are inside its parent's
+	}
 	if err := a.scope.Go(func(ctx context.Context) {
 		inner, cancel := context.WithCancelCause(outer)
 		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()

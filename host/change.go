@@ -88,7 +88,12 @@ func (c *change) finish(ctx context.Context, p *plan) {
 	}
 	c.lastFirst(c.retired)
 	if len(c.retired) > 0 {
-		c.failed(c.host.scope.Go(c.bury))
+		before, done := c.host.buried, make(chan struct{})
+		c.host.buried = done
+		c.failed(c.host.graves.Go(func(ctx context.Context) {
+			defer close(done)
+			c.bury(ctx, before)
+		}))
 	}
 }
 
@@ -96,8 +101,13 @@ func (p *plan) place(name string) int {
 	return slices.IndexFunc(p.order, func(q Plugin) bool { return q.Name == name })
 }
 
-// bury closes what was retired. What runs there may take its time.
-func (c *change) bury(ctx context.Context) {
+// bury closes what was retired, after what was retired before, which may need
+// it. What runs there may take its time.
+func (c *change) bury(ctx context.Context, before <-chan struct{}) {
+	select {
+	case <-before:
+	case <-ctx.Done():
+	}
 	for _, in := range c.retired {
 		if err := in.scope.Close(ctx); err != nil {
 			c.host.scope.Log().WarnContext(ctx, "a plugin that was replaced did not end well", "plugin", in.Name, "error", err)

@@ -29,8 +29,13 @@ type held struct {
 	doubt   bool          // the last write's outcome is unknown: ask before the next use
 	broken  bool          // of no use any more
 	resting chan struct{} // not nil: calls wait until it is closed
-	gone    chan struct{} // not nil: closing; closed with it
-	end     error         // of the close; once gone
+	parting *parting      // not nil: closing
+}
+
+// parting is a close that all who close wait for.
+type parting struct {
+	done chan struct{}
+	err  error // once done
 }
 
 var _ agent.Running = (*held)(nil)
@@ -71,7 +76,7 @@ func (e *held) drive(ctx context.Context, s *seat, o opening) (running agent.Run
 func (e *held) open() bool {
 	select {
 	case <-e.ready:
-		return e.err == nil && !e.broken && e.gone == nil
+		return e.err == nil && !e.broken && e.parting == nil
 	default:
 		return false
 	}
@@ -120,7 +125,7 @@ func (e *held) enter(ctx context.Context) error {
 		mu.Lock()
 		resting := e.resting
 		switch {
-		case e.gone != nil:
+		case e.parting != nil:
 			mu.Unlock()
 			return fmt.Errorf("agent %s: %w", e.id, agent.ErrClosed)
 		case resting == nil:
@@ -156,52 +161,52 @@ func through[T any](ctx context.Context, e *held, call func() (T, error)) (out T
 // Close suspends the agent and takes it out of memory.
 func (e *held) Close(ctx context.Context) error {
 	for {
-		gone, first := e.part()
+		p, first := e.part()
 		if first {
-			go e.shut(context.WithoutCancel(ctx), gone)
+			go e.shut(context.WithoutCancel(ctx), p)
 		} else if err := e.running.Close(ctx); errors.Is(err, agent.ErrSelfWait) {
 			return err
 		}
 		select {
-		case <-gone:
+		case <-p.done:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if first || !errors.Is(e.end, agent.ErrSelfWait) {
-			return e.end
+		if first || !errors.Is(p.err, agent.ErrSelfWait) {
+			return p.err
 		}
 	}
 }
 
 // part begins the close, or finds it begun.
-func (e *held) part() (gone chan struct{}, first bool) {
-	mu := &e.host.agents.mu
-	mu.Lock()
-	defer mu.Unlock()
-	if e.gone != nil {
-		return e.gone, false
+func (e *held) part() (p *parting, first bool) {
+	e.host.agents.mu.Lock()
+	defer e.host.agents.mu.Unlock()
+	if e.parting != nil {
+		return e.parting, false
 	}
-	e.gone = make(chan struct{})
-	return e.gone, true
+	e.parting = &parting{done: make(chan struct{})}
+	return e.parting, true
 }
 
 // shut closes the agent. One that can't be closed from here, as it would wait
 // for itself, stays.
-func (e *held) shut(ctx context.Context, gone chan struct{}) {
+func (e *held) shut(ctx context.Context, p *parting) {
 	ctx, cancel := context.WithTimeout(ctx, 2*e.host.options.Grace) // the driver's own is one
 	defer cancel()
-	err := e.running.Close(ctx)
-	if !errors.Is(err, agent.ErrSelfWait) {
+	p.err = e.running.Close(ctx)
+	if errors.Is(p.err, agent.ErrSelfWait) {
+		e.stay()
+	} else {
 		e.host.agents.forget(e)
 	}
-	mu := &e.host.agents.mu
-	mu.Lock()
-	defer mu.Unlock()
-	e.end = err
-	if errors.Is(err, agent.ErrSelfWait) {
-		e.gone = nil
-	}
-	close(gone)
+	close(p.done)
+}
+
+func (e *held) stay() {
+	e.host.agents.mu.Lock()
+	defer e.host.agents.mu.Unlock()
+	e.parting = nil
 }
 
 // leave closes a handle of no use, for the next one. How it ended is told to

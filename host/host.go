@@ -76,9 +76,10 @@ type Host struct {
 	turn    chan struct{} // holds who starts and stops plugins: one at a time
 
 	// Of whoever has the turn.
-	shelf   Shelf       // as last asked for
-	running []*instance // in the order in which they may start
-	seat    *instance   // nil: no store is there
+	running []*instance   // in the order in which they may start
+	seat    *instance     // nil: no store is there
+	graves  *plugin.Scope // of what was replaced and still runs
+	buried  chan struct{} // closed when all that was replaced has ended
 
 	agents agents
 
@@ -114,7 +115,10 @@ func Start(ctx context.Context, o Options) (*Host, error) {
 }
 
 func (h *Host) boot(ctx context.Context) error {
-	errs := []error{h.agents.begin(h.scope), Self.Provide(h.scope, h)}
+	graves, err := h.scope.Child("replaced")
+	h.graves, h.buried = graves, make(chan struct{})
+	close(h.buried)
+	errs := []error{err, h.agents.begin(h.scope), Self.Provide(h.scope, h)}
 	if h.options.Store != nil {
 		errs = append(errs, Store.Provide(h.scope, h.options.Store))
 	}
@@ -126,7 +130,7 @@ func (h *Host) boot(ctx context.Context) error {
 	}
 	h.turn <- struct{}{}
 	defer func() { <-h.turn }()
-	return h.change(ctx, h.options.Plugins)
+	return h.change(ctx, h.options.Plugins, true)
 }
 
 // Scope is the host's: what is registered in it is there for all agents, as
@@ -172,7 +176,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 
 func (h *Host) shut(ctx context.Context) error {
 	h.turn <- struct{}{} // a reload under way ends first; nobody gets it after
-	errs := []error{h.unseat(ctx)}
+	errs := []error{h.unseat(ctx), h.stop(ctx, &instance{Plugin{Name: "replaced"}, h.graves})}
 	for _, in := range slices.Backward(h.running) {
 		errs = append(errs, h.stop(ctx, in))
 	}

@@ -34,7 +34,7 @@ func (h *Host) Reload(ctx context.Context, shelf Shelf) error {
 	case <-ctx.Done():
 		return fmt.Errorf("reload: %w", context.Cause(ctx))
 	}
-	if err := h.change(ctx, shelf); err != nil {
+	if err := h.change(ctx, shelf, false); err != nil {
 		return fmt.Errorf("reload: %w", err)
 	}
 	if err := errors.Join(h.Failures()...); err != nil {
@@ -56,7 +56,7 @@ type change struct {
 
 // change runs a shelf. Its error is that of a required plugin: of a reload,
 // before anything was touched. The caller has the turn.
-func (h *Host) change(ctx context.Context, shelf Shelf) error {
+func (h *Host) change(ctx context.Context, shelf Shelf, booting bool) error {
 	plan := planned(shelf, h.base)
 	c := &change{host: h, shelf: slices.Clone(shelf), old: slices.Clone(h.running), now: slices.Clone(h.running)}
 	var refused []error
@@ -71,7 +71,6 @@ func (h *Host) change(ctx context.Context, shelf Shelf) error {
 	if len(refused) > 0 {
 		return errors.Join(refused...)
 	}
-	booting := h.shelf == nil
 	c.clear(ctx, plan)
 	for _, p := range plan.order {
 		if err := c.one(ctx, p); err != nil {
@@ -82,7 +81,6 @@ func (h *Host) change(ctx context.Context, shelf Shelf) error {
 			}
 		}
 	}
-	h.shelf = c.shelf
 	c.finish(ctx, plan)
 	if len(refused) == 0 {
 		c.sit(ctx)

@@ -30,10 +30,11 @@ func (h *Host) Rest(ctx context.Context, id session.ID) (rested bool, err error)
 	status, err := e.running.Status(ctx)
 	idle := err == nil && status.State == agent.Idle
 	h.agents.mu.Lock()
+	idle = idle && e.parting == nil
+	p := &parting{done: make(chan struct{})}
 	if idle {
-		e.gone = make(chan struct{})
+		e.parting = p
 	}
-	gone := e.gone
 	e.resting = nil
 	close(waiting)
 	h.agents.mu.Unlock()
@@ -43,9 +44,9 @@ func (h *Host) Rest(ctx context.Context, id session.ID) (rested bool, err error)
 	case !idle:
 		return false, nil
 	}
-	e.shut(context.WithoutCancel(ctx), gone)
-	if e.end != nil {
-		return false, fmt.Errorf("rest session %s: %w", id, e.end)
+	e.shut(context.WithoutCancel(ctx), p)
+	if p.err != nil {
+		return false, fmt.Errorf("rest session %s: %w", id, p.err)
 	}
 	return true, nil
 }
