@@ -21,6 +21,9 @@ var ErrNoDriver = errors.New("the host has no driver")
 // errOver answers whoever wants an agent of a host that shuts down.
 var errOver = fmt.Errorf("%w: the host is shutting down", agent.ErrClosed)
 
+// errLeft ends the openings on a store that is left.
+var errLeft = fmt.Errorf("%w: its store is being left", agent.ErrClosed)
+
 // agents is who is open in this process. An agent that isn't in the table
 // costs nothing: its session is in the store.
 type agents struct {
@@ -118,18 +121,18 @@ func (a *agents) enter(ctx context.Context, h *Host, id session.ID, o opening) (
 	case a.seat == nil:
 		return nil, ErrNoStore
 	}
-	e := &held{host: h, id: id, ready: make(chan struct{})}
 	st := a.seat
 	outer := context.Background() // who opens first leaves no mark on an agent
 	if o.parent != nil {
 		outer = context.WithoutCancel(ctx) // a child's turns are inside its parent's
 	}
-	if err := a.scope.Go(func(ctx context.Context) {
-		inner, cancel := context.WithCancelCause(outer)
-		defer context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })()
+	inner, cancel := context.WithCancelCause(outer)
+	e := &held{host: h, id: id, ready: make(chan struct{}), hurry: cancel}
+	if err := a.scope.Go(func(context.Context) {
 		defer cancel(nil)
 		e.begin(inner, st, o)
 	}); err != nil {
+		cancel(nil)
 		return nil, errOver
 	}
 	a.table[id] = e
@@ -152,13 +155,20 @@ func (a *agents) refuse() {
 	a.over = true
 }
 
+// move has sessions opened on another seat from now on.
 func (a *agents) move(to *seat) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.seat = to
 }
 
-// empty closes all agents at the same time.
+func (a *agents) on(s *seat) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.seat == s
+}
+
+// empty closes all agents at the same time, and ends the openings under way.
 func (a *agents) empty(ctx context.Context) error {
 	a.mu.Lock()
 	a.seat = nil
@@ -170,6 +180,7 @@ func (a *agents) empty(ctx context.Context) error {
 	errs := make([]error, len(all))
 	var wg sync.WaitGroup
 	for i, e := range all {
+		e.hurry(errLeft)
 		wg.Go(func() { errs[i] = a.suspend(ctx, e) })
 	}
 	wg.Wait()

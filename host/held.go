@@ -20,9 +20,10 @@ type held struct {
 	host *Host
 	id   session.ID
 
-	ready   chan struct{} // closed once opened, or not
-	err     error         // why it isn't; once ready
-	running agent.Running // once ready
+	hurry   context.CancelCauseFunc // ends the opening
+	ready   chan struct{}           // closed once opened, or not
+	err     error                   // why it isn't; once ready
+	running agent.Running           // once ready
 
 	// Guarded by the table's mu.
 	calls   int           // inside
@@ -44,6 +45,12 @@ var _ agent.Running = (*held)(nil)
 func (e *held) begin(ctx context.Context, s *seat, o opening) {
 	defer close(e.ready)
 	e.running, e.err = e.drive(ctx, s, o)
+	switch {
+	case e.err == nil && !e.host.agents.on(s): // it came too late
+		e.err = errors.Join(errLeft, e.running.Close(ctx))
+	case e.err != nil && ctx.Err() != nil:
+		e.err = fmt.Errorf("%w: %w", context.Cause(ctx), e.err)
+	}
 	if e.err != nil {
 		e.host.agents.forget(e)
 	}

@@ -19,7 +19,7 @@ type seat struct {
 }
 
 // seating is the seat as a plugin: it holds the store, and everything else
-// stands before it. It isn't on the shelf.
+// stands before it. It isn't on the shelf, and offers nothing.
 func (h *Host) seating(store session.Store) Plugin {
 	return Plugin{Name: "sessions", Start: func(ctx context.Context, s *plugin.Scope) error {
 		st := &seat{host: h, store: store, process: h.options.World.NewID()}
@@ -29,7 +29,6 @@ func (h *Host) seating(store session.Store) Plugin {
 		errs := []error{
 			s.Cleanup(func(ctx context.Context) error { return store.Leave(ctx, st.process) }),
 			s.Go(st.live),
-			s.Cleanup(h.agents.empty),
 		}
 		if err := errors.Join(errs...); err != nil {
 			return err
@@ -52,10 +51,6 @@ func (c *change) sit(ctx context.Context) {
 		c.failed(err)
 		return
 	}
-	if err := h.scope.Swap(nil, in.scope); err != nil {
-		c.failed(errors.Join(err, h.stop(context.WithoutCancel(ctx), in)))
-		return
-	}
 	h.seat = in
 	h.agents.recall()
 }
@@ -67,12 +62,10 @@ func (h *Host) unseat(ctx context.Context) error {
 		return nil
 	}
 	h.seat = nil
-	ctx, cancel := context.WithTimeout(ctx, 3*h.options.Grace) // the agents have theirs first
+	closing, cancel := context.WithTimeout(ctx, 2*h.options.Grace) // the agents' own is one
 	defer cancel()
-	if err := in.scope.Close(ctx); err != nil {
-		return fmt.Errorf("leave the store: %w", err)
-	}
-	return nil
+	err := h.agents.empty(closing)
+	return errors.Join(err, h.stop(ctx, in)) // which has a time of its own
 }
 
 func (s *seat) beat(ctx context.Context) error {
