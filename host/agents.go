@@ -77,6 +77,9 @@ func (h *Host) Close(ctx context.Context, id session.ID) error {
 	if e == nil {
 		return nil
 	}
+	if opened, err := e.opened(ctx); !opened {
+		return err
+	}
 	return e.Close(ctx)
 }
 
@@ -190,13 +193,8 @@ func (a *agents) empty(ctx context.Context) error {
 // suspend closes an agent, which may be opening yet, and notes if it was at
 // work.
 func (a *agents) suspend(ctx context.Context, e *held) error {
-	select {
-	case <-e.ready:
-	case <-ctx.Done():
-		return fmt.Errorf("session %s: wait for its opening: %w", e.id, context.Cause(ctx))
-	}
-	if e.err != nil {
-		return nil
+	if opened, err := e.opened(ctx); !opened {
+		return err
 	}
 	if status, err := e.running.Status(ctx); err != nil || status.State != agent.Idle {
 		a.mu.Lock()

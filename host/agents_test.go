@@ -235,6 +235,71 @@ func TestC11WhoOpensWhileItClosesGetsTheNext(t *testing.T) {
 	})
 }
 
+func TestC11WhoClosesWhileItOpensWaitsForBoth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d := home(t, session.NewMemory(nil))
+		d.before = func(context.Context, agent.Start) error { time.Sleep(time.Second); return nil }
+		go func() {
+			_, _ = h.Open(bg, "s", "") // it may have to open another
+		}()
+		synctest.Wait()
+		if rested, err := h.Rest(bg, "s"); rested || err != nil {
+			t.Errorf("rested while it opens: %v, %v", rested, err)
+		}
+		must(t, h.Close(bg, "s"))
+		if !errors.Is(d.made[0].failing(), agent.ErrClosed) {
+			t.Error("it goes on")
+		}
+		must(t, h.Shutdown(bg))
+	})
+}
+
+func TestEveryCallReachesTheAgent(t *testing.T) {
+	h, d := home(t, session.NewMemory(nil))
+	held, err := h.Open(bg, "s", "")
+	must(t, err)
+	b := d.last()
+	said := func(what string) { b.said = append(b.said, what) }
+	b.OnCancel = func(_ context.Context, s agent.Stop) (agent.Stopped, error) {
+		said(s.Reason)
+		return agent.Stopped{Seq: 1}, nil
+	}
+	b.OnResume = func(context.Context) error { said("resume"); return nil }
+	b.OnWithdraw = func(_ context.Context, id string) (agent.Fate, error) {
+		said("withdraw " + id)
+		return agent.Fate{}, nil
+	}
+	b.OnAmend = func(_ context.Context, id string, _ []chat.Part) (agent.Fate, error) {
+		said("amend " + id)
+		return agent.Fate{}, nil
+	}
+	b.OnReply = func(_ context.Context, r session.Reply) (agent.QuestionFate, error) {
+		said("reply")
+		return agent.QuestionFate{}, nil
+	}
+	b.OnWaitIdle = func(context.Context) error { said("idle"); return nil }
+	for _, a := range []agent.Agent{held, h.Agent("s")} {
+		b.said = nil
+		_, err1 := a.Followup(bg, say("f"))
+		_, err2 := a.Steer(bg, say("s"))
+		_, err3 := a.Inject(bg, say("i"))
+		_, err4 := a.Cancel(bg, agent.Stop{Reason: "cancel"})
+		_, err5 := a.Withdraw(bg, "w")
+		_, err6 := a.Amend(bg, "a", nil)
+		_, err7 := a.Reply(bg, session.Reply{})
+		must(t, errors.Join(err1, err2, err3, err4, a.Resume(bg), err5, err6, err7, a.WaitIdle(bg)))
+		if got, want := strings.Join(b.said, ", "), "f, s, i, cancel, withdraw w, amend a, reply, resume, idle"; got != want || a.ID() != "s" {
+			t.Errorf("%T: %s heard %s, want %s", a, a.ID(), got, want)
+		}
+	}
+	for range held.Watch(bg) {
+		t.Error("a delta of nothing")
+	}
+	if _, err := held.Record(bg, session.Noted{}); err != nil {
+		t.Error(err)
+	}
+}
+
 type insideKey struct{}
 
 func TestClosingFromWithinIsRefusedAndTheAgentGoesOn(t *testing.T) {

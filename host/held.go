@@ -79,6 +79,16 @@ func (e *held) drive(ctx context.Context, s *seat, o opening) (running agent.Run
 	})
 }
 
+// opened waits for the opening, and says whether there is an agent now.
+func (e *held) opened(ctx context.Context) (bool, error) {
+	select {
+	case <-e.ready:
+		return e.err == nil, nil
+	case <-ctx.Done():
+		return false, fmt.Errorf("wait for session %s to open: %w", e.id, context.Cause(ctx))
+	}
+}
+
 // open says that calls go through. The caller holds the table's mu.
 func (e *held) open() bool {
 	select {
