@@ -247,7 +247,7 @@ func TestC11WhoClosesWhileItOpensWaitsForBoth(t *testing.T) {
 			t.Errorf("rested while it opens: %v, %v", rested, err)
 		}
 		must(t, h.Close(bg, "s"))
-		if !errors.Is(d.made[0].failing(), agent.ErrClosed) {
+		if !errors.Is(d.first().failing(), agent.ErrClosed) {
 			t.Error("it goes on")
 		}
 		must(t, h.Shutdown(bg))

@@ -187,6 +187,12 @@ func (d *bodies) count() int {
 	return len(d.made)
 }
 
+func (d *bodies) first() *body {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.made[0]
+}
+
 func (d *bodies) last() *body {
 	d.mu.Lock()
 	defer d.mu.Unlock()
