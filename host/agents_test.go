@@ -161,7 +161,9 @@ func TestD2DoubtIsTheCallersAndTheHandleIsAskedBeforeItsNextUse(t *testing.T) {
 			t.Errorf("D2: %s: %v, want ErrUncertain, not a second try", name, err)
 		}
 		d.last().breaks(fault)
-		if _, err := r.Followup(bg, say("1")); err != nil {
+		if a, err := h.Open(bg, "s", ""); err != nil {
+			t.Error(err)
+		} else if _, err := a.Followup(bg, say("1")); err != nil {
 			t.Errorf("D2: %s: repeated: %v", name, err)
 		}
 		want := 1
@@ -171,6 +173,17 @@ func TestD2DoubtIsTheCallersAndTheHandleIsAskedBeforeItsNextUse(t *testing.T) {
 		if d.count() != want {
 			t.Errorf("D2, D4: %s: %d agents were made, want %d", name, d.count(), want)
 		}
+	}
+}
+
+func TestD2WhatMayHaveBeenDoneIsNotTriedAgain(t *testing.T) {
+	h, d := home(t, session.NewMemory(nil))
+	if _, err := h.Open(bg, "s", ""); err != nil {
+		t.Fatal(err)
+	}
+	d.last().breaks(&agent.UncertainError{ID: "1", Err: session.ErrClosed})
+	if _, err := h.Agent("s").Followup(bg, say("")); !errors.Is(err, agent.ErrUncertain) || d.count() != 1 {
+		t.Errorf("D2: %v, %d agents; want ErrUncertain from the first", err, d.count())
 	}
 }
 
@@ -300,6 +313,42 @@ func TestEveryCallReachesTheAgent(t *testing.T) {
 	}
 }
 
+func TestAnAgentThatComesTooLateIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d := home(t, session.NewMemory(nil))
+		d.before = func(context.Context, agent.Start) error { time.Sleep(15 * time.Second); return nil } // deaf
+		go func() {
+			if _, err := h.Open(bg, "s", ""); !errors.Is(err, agent.ErrClosed) {
+				t.Errorf("%v, want ErrClosed", err)
+			}
+		}()
+		synctest.Wait()
+		must(t, h.Reload(bg, Shelf{{Name: "store", Gives: keys(Store), Start: func(_ context.Context, s *plugin.Scope) error {
+			return Store.Provide(s, session.NewMemory(nil))
+		}}}))
+		if !errors.Is(d.last().failing(), agent.ErrClosed) {
+			t.Error("an agent on a store that was left goes on")
+		}
+		must(t, h.Shutdown(bg))
+	})
+}
+
+func TestF4AnAgentThatCantBeClosedKeepsNoSession(t *testing.T) {
+	store := session.NewMemory(nil)
+	h, d := home(t, store)
+	_, err := h.Open(bg, "s", "")
+	must(t, err)
+	stuck := errors.New("stuck")
+	d.last().close = func(context.Context) error { return stuck }
+	if err := h.Shutdown(bg); !errors.Is(err, stuck) {
+		t.Errorf("shut down: %v, want what went wrong", err)
+	}
+	other, _ := home(t, store)
+	if _, err := other.Open(bg, "s", ""); err != nil {
+		t.Errorf("F4: a process that has left still owns a session: %v", err)
+	}
+}
+
 type insideKey struct{}
 
 func TestClosingFromWithinIsRefusedAndTheAgentGoesOn(t *testing.T) {
@@ -320,6 +369,31 @@ func TestClosingFromWithinIsRefusedAndTheAgentGoesOn(t *testing.T) {
 		t.Errorf("the agent doesn't go on: %v", err)
 	}
 	must(t, h.Close(bg, "s"))
+}
+
+func TestClosingFromWithinIsRefusedAtOnceWhileAnotherCloses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, d := home(t, session.NewMemory(nil))
+		_, err := h.Open(bg, "s", "")
+		must(t, err)
+		d.last().close = func(ctx context.Context) error {
+			if ctx.Value(insideKey{}) != nil {
+				return agent.ErrSelfWait
+			}
+			time.Sleep(time.Second) // for the turn to end
+			return nil
+		}
+		go func() {
+			if err := h.Close(bg, "s"); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		if err := h.Close(context.WithValue(bg, insideKey{}, true), "s"); !errors.Is(err, agent.ErrSelfWait) {
+			t.Errorf("%v, want ErrSelfWait", err)
+		}
+		must(t, h.Shutdown(bg))
+	})
 }
 
 func TestRestDropsAnIdleAgentAndTheNextMessageBringsItBack(t *testing.T) {

@@ -69,18 +69,15 @@ func (c *change) lastFirst(list []*instance) {
 
 // finish hides what is not to run any more, and closes what is hidden as soon
 // as nothing runs in it.
-func (c *change) finish(ctx context.Context, p *plan) {
-	for _, in := range slices.Backward(slices.Clone(c.now)) {
-		if !p.orders(in.Name) {
-			c.hide(in)
+func (c *change) finish(ctx context.Context) {
+	for _, in := range c.leaving() {
+		for _, x := range c.drop(in) {
+			if !c.told(x.Name) && c.plan.place(x.Name) >= 0 {
+				c.failed(&PluginError{x.Name, missing(c.shelf, c.lacks(x), x.Name)})
+			}
 		}
 	}
-	for _, in := range c.starved() {
-		if !c.told(in.Name) {
-			c.failed(&PluginError{in.Name, missing(c.shelf, c.lacks(in), in.Name)})
-		}
-		c.hide(in)
-	}
+	p := c.plan
 	slices.SortStableFunc(c.now, func(a, b *instance) int { return cmp.Compare(p.place(a.Name), p.place(b.Name)) })
 	c.host.running = c.now
 	if slices.Contains(c.renewed, plugin.Key(Store)) || !c.given(Store, "") {
@@ -95,6 +92,31 @@ func (c *change) finish(ctx context.Context, p *plan) {
 			c.bury(ctx, before)
 		}))
 	}
+}
+
+// leaving are those that run and are not to, last first.
+func (c *change) leaving() []*instance {
+	var out []*instance
+	for _, in := range slices.Backward(c.now) {
+		if c.plan.place(in.Name) < 0 {
+			out = append(out, in)
+		}
+	}
+	return out
+}
+
+// drop hides an instance, and before it all that need what goes with it.
+func (c *change) drop(in *instance) (starved []*instance) {
+	if !slices.Contains(c.now, in) {
+		return nil // starved already
+	}
+	c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
+	starved = c.starved()
+	for _, x := range append(slices.Clone(starved), in) {
+		c.renewed = append(c.renewed, x.Gives...)
+		c.hide(x)
+	}
+	return starved
 }
 
 func (p *plan) place(name string) int {

@@ -54,6 +54,14 @@ func TestP2AMissingNeedIsReportedByName(t *testing.T) {
 	}
 }
 
+func TestP2WhoOnlyGivesItselfWhatItNeedsLacksIt(t *testing.T) {
+	var n notes
+	h := started(t, Options{Plugins: Shelf{part(&n, "around", keys(keyA), keys(keyA))}})
+	if got := errors.Join(h.Failures()...); !errors.Is(got, ErrMissing) {
+		t.Errorf("P2: %v, want ErrMissing", got)
+	}
+}
+
 func TestP2ACycleIsReportedByName(t *testing.T) {
 	var n notes
 	h := started(t, Options{Plugins: Shelf{

@@ -49,7 +49,7 @@ func linkFor(s *plugin.Scope, address string) Link {
 	scheme, _, _ := strings.Cut(address, ":")
 	links := Links.All(s)
 	for i := len(links) - 1; i >= 0; i-- {
-		if scheme != "" && links[i].Scheme() == scheme {
+		if links[i].Scheme() == scheme {
 			return links[i]
 		}
 	}

@@ -47,6 +47,7 @@ func (h *Host) Reload(ctx context.Context, shelf Shelf) error {
 type change struct {
 	host    *Host
 	shelf   Shelf
+	plan    *plan
 	old     []*instance // what ran, in order
 	now     []*instance // what runs, in order
 	retired []*instance // hidden, still to be closed
@@ -58,7 +59,7 @@ type change struct {
 // before anything was touched. The caller has the turn.
 func (h *Host) change(ctx context.Context, shelf Shelf, booting bool) error {
 	plan := planned(shelf, h.base)
-	c := &change{host: h, shelf: slices.Clone(shelf), old: slices.Clone(h.running), now: slices.Clone(h.running)}
+	c := &change{host: h, shelf: slices.Clone(shelf), plan: plan, old: slices.Clone(h.running), now: slices.Clone(h.running)}
 	var refused []error
 	for _, p := range shelf {
 		if err := plan.left[p.Name]; err != nil {
@@ -71,7 +72,7 @@ func (h *Host) change(ctx context.Context, shelf Shelf, booting bool) error {
 	if len(refused) > 0 {
 		return errors.Join(refused...)
 	}
-	c.clear(ctx, plan)
+	c.clear(ctx)
 	for _, p := range plan.order {
 		if err := c.one(ctx, p); err != nil {
 			c.errs = append(c.errs, err)
@@ -81,7 +82,7 @@ func (h *Host) change(ctx context.Context, shelf Shelf, booting bool) error {
 			}
 		}
 	}
-	c.finish(ctx, plan)
+	c.finish(ctx)
 	if len(refused) == 0 {
 		c.sit(ctx)
 	}
@@ -114,20 +115,21 @@ func (h *Host) report(ctx context.Context, errs []error) {
 
 // clear stops exclusive ones that are not to run any more, before what comes
 // instead wants what they have.
-func (c *change) clear(ctx context.Context, p *plan) {
-	for _, in := range slices.Backward(slices.Clone(c.now)) {
-		if in.Exclusive && !p.orders(in.Name) {
+func (c *change) clear(ctx context.Context) {
+	for _, in := range c.leaving() {
+		if in.Exclusive {
 			c.halt(ctx, in)
 		}
 	}
 }
 
-func (p *plan) orders(name string) bool {
-	return slices.ContainsFunc(p.order, func(q Plugin) bool { return q.Name == name })
-}
-
 // one brings one plugin to what it is to be.
 func (c *change) one(ctx context.Context, p Plugin) error {
+	for _, in := range c.leaving() {
+		if slices.ContainsFunc(p.Holds, in.gives) {
+			c.drop(in) // all others that give it have started
+		}
+	}
 	at := slices.IndexFunc(c.now, func(in *instance) bool { return in.Name == p.Name })
 	held := slices.ContainsFunc(p.Holds, func(k plugin.Key) bool { return slices.Contains(c.renewed, k) })
 	if at >= 0 && c.now[at].same(&p) && !held {
@@ -151,7 +153,7 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 	case err == nil:
 		return c.show(ctx, old, fresh)
 	case old != nil && held: // what it holds goes
-		c.hide(old)
+		c.drop(old)
 	case old == nil:
 		return errors.Join(err, c.revive(ctx, p.Name))
 	}

@@ -206,3 +206,72 @@ func TestP4AReloadThatCantDoTouchesNothing(t *testing.T) {
 		t.Errorf("P4: %s, want nothing touched", got)
 	}
 }
+
+func TestP6ANewGiverRestartsWhoHoldsTheService(t *testing.T) {
+	var n notes
+	holder := part(&n, "holder", nil, nil)
+	holder.Holds = keys(keyA)
+	a, b := part(&n, "a", nil, keys(keyA)), part(&n, "b", nil, keys(keyA))
+	h := started(t, Options{Plugins: Shelf{a, holder}})
+	n.take()
+	must(t, h.Reload(bg, Shelf{a, b, holder}))
+	settled(h)
+	if got, want := n.take(), "+b +holder -holder"; got != want {
+		t.Errorf("P6: %s, want %s", got, want)
+	}
+	must(t, h.Reload(bg, Shelf{a, holder}))
+	settled(h)
+	if got, want := n.take(), "+holder -holder -b"; got != want {
+		t.Errorf("P2: %s, want %s: it doesn't hold what is gone", got, want)
+	}
+}
+
+func TestP6WhatWasStoppedForAnotherGoesOnAsItWas(t *testing.T) {
+	var n notes
+	shelf := func(config int) Shelf {
+		port, user := configured(part(&n, "port", nil, keys(keyA)), config), configured(part(&n, "user", keys(keyA), nil), config)
+		port.Exclusive = true
+		return Shelf{port, user}
+	}
+	h := started(t, Options{Plugins: shelf(1)})
+	n.take()
+	next := shelf(2)
+	next[1] = broken(next[1])
+	if err := h.Reload(bg, next); err == nil {
+		t.Error("P6: a failure was not told")
+	}
+	if got, want := n.take(), "-user -port +port +user -user +user"; got != want {
+		t.Errorf("P6: %s, want %s", got, want)
+	}
+}
+
+func TestP2WhatWasReplacedEndsBeforeWhatItNeeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n notes
+		release := make(chan struct{})
+		a, user := part(&n, "a", nil, keys(keyA)), part(&n, "user", keys(keyA), nil)
+		start := user.Start
+		user.Start = func(ctx context.Context, s *plugin.Scope) error {
+			return errors.Join(start(ctx, s), asked.Wrap(s, "w", func(context.Context, string, func(context.Context, string) (string, error)) (string, error) {
+				<-release
+				return "", nil
+			}))
+		}
+		h := started(t, Options{Plugins: Shelf{a, user}})
+		n.take()
+		go func() { _, _ = asked.Ask(bg, h.Scope(), "", nil) }()
+		synctest.Wait()
+		must(t, h.Reload(bg, Shelf{a}))
+		must(t, h.Reload(bg, nil))
+		synctest.Wait()
+		if got := n.take(); got != "" {
+			t.Errorf("P6: %s while a call was running", got)
+		}
+		close(release)
+		settled(h)
+		if got, want := n.take(), "-user -a"; got != want {
+			t.Errorf("P2: %s, want %s", got, want)
+		}
+		must(t, h.Shutdown(bg))
+	})
+}
