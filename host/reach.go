@@ -44,8 +44,9 @@ type reaching struct {
 	id   session.ID
 }
 
-// tries bounds how often a call is made that is not done.
-const tries = 3
+// tries bounds how often a call is made that is not done: enough for an agent
+// that is rested, closed and faulted in turn, not for a store that is gone.
+const tries = 10
 
 // reached makes a call on whoever is the agent now.
 func reached[T any](ctx context.Context, r *reaching, call func(agent.Agent) (T, error)) (out T, err error) {

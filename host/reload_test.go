@@ -275,3 +275,20 @@ func TestP2WhatWasReplacedEndsBeforeWhatItNeeds(t *testing.T) {
 		must(t, h.Shutdown(bg))
 	})
 }
+
+func TestP6AnExclusivePluginThatLeavesIsStoppedBeforeOthersStart(t *testing.T) {
+	var n notes
+	port := func(name string) Plugin {
+		p := part(&n, name, nil, keys(keyA))
+		p.Exclusive = true
+		return p
+	}
+	user := part(&n, "user", keys(keyA), nil)
+	h := started(t, Options{Plugins: Shelf{port("old"), user}})
+	n.take()
+	must(t, h.Reload(bg, Shelf{port("new"), user}))
+	settled(h)
+	if got, want := n.take(), "-user -old +new +user"; got != want {
+		t.Errorf("P6: %s, want %s", got, want)
+	}
+}
