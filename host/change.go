@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/tack-agent/tack/plugin"
 )
@@ -28,14 +29,15 @@ func (c *change) given(k plugin.Key, but string) bool {
 	return c.host.base(k) || slices.ContainsFunc(c.now, func(in *instance) bool { return in.Name != but && in.gives(k) })
 }
 
-// starved takes out all that need what is no longer given, in the order in
-// which they are to be stopped.
-func (c *change) starved() []*instance {
+// starved takes out all that need what is no longer given, or hold what is
+// gone, in the order in which they are to be stopped.
+func (c *change) starved(gone ...plugin.Key) []*instance {
 	var out []*instance
 	for more := true; more; {
 		more = false
 		for _, in := range slices.Backward(slices.Clone(c.now)) {
-			if c.lacks(in) != nil {
+			if c.lacks(in) != nil || slices.ContainsFunc(in.Holds, func(k plugin.Key) bool { return slices.Contains(gone, k) }) {
+				gone = append(gone, in.Gives...)
 				c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
 				out, more = append(out, in), true
 			}
@@ -43,6 +45,16 @@ func (c *change) starved() []*instance {
 	}
 	c.lastFirst(out)
 	return out
+}
+
+// at is where a plugin is among those that run; -1: it doesn't.
+func (c *change) at(name string) int {
+	return slices.IndexFunc(c.now, func(in *instance) bool { return in.Name == name })
+}
+
+// stale says whether what in holds was provided anew since it was looked at.
+func (c *change) stale(in *instance) bool {
+	return slices.ContainsFunc(in.Holds, func(k plugin.Key) bool { return slices.Contains(c.renewed[c.seen[in.Name]:], k) })
 }
 
 // lacks is a need of in that nothing gives.
@@ -71,9 +83,9 @@ func (c *change) lastFirst(list []*instance) {
 // as nothing runs in it.
 func (c *change) finish(ctx context.Context) {
 	for _, in := range c.leaving() {
-		for _, x := range c.drop(in) {
+		for _, x := range c.drop(in, in.Gives...) {
 			if !c.told(x.Name) && c.plan.place(x.Name) >= 0 {
-				c.failed(&PluginError{x.Name, missing(c.shelf, c.lacks(x), x.Name)})
+				c.failed(&PluginError{x.Name, missing(c.shelf, c.lost(x), x.Name)})
 			}
 		}
 	}
@@ -105,13 +117,22 @@ func (c *change) leaving() []*instance {
 	return out
 }
 
-// drop hides an instance, and before it all that need what goes with it.
-func (c *change) drop(in *instance) (starved []*instance) {
+// lost is the service that x was stopped for.
+func (c *change) lost(x *instance) plugin.Key {
+	if k := c.lacks(x); k != nil {
+		return k
+	}
+	return x.Holds[0]
+}
+
+// drop hides an instance, and before it all that need what goes with it, or
+// hold what is gone.
+func (c *change) drop(in *instance, gone ...plugin.Key) (starved []*instance) {
 	if !slices.Contains(c.now, in) {
 		return nil // starved already
 	}
 	c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
-	starved = c.starved()
+	starved = c.starved(gone...)
 	for _, x := range append(slices.Clone(starved), in) {
 		c.renewed = append(c.renewed, x.Gives...)
 		c.hide(x)
@@ -121,6 +142,23 @@ func (c *change) drop(in *instance) (starved []*instance) {
 
 func (p *plan) place(name string) int {
 	return slices.IndexFunc(p.order, func(q Plugin) bool { return q.Name == name })
+}
+
+// await has what was replaced end first, as it may need what is to be stopped
+// now. It gets the grace time.
+func (c *change) await(ctx context.Context) {
+	patience := time.NewTimer(c.host.options.Grace)
+	defer patience.Stop()
+	select {
+	case <-c.host.buried:
+	case <-patience.C:
+	}
+	retired := c.retired
+	c.retired = nil
+	c.lastFirst(retired)
+	for _, in := range retired {
+		c.end(ctx, in)
+	}
 }
 
 // bury closes what was retired, after what was retired before, which may need

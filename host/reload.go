@@ -48,10 +48,11 @@ type change struct {
 	host    *Host
 	shelf   Shelf
 	plan    *plan
-	old     []*instance // what ran, in order
-	now     []*instance // what runs, in order
-	retired []*instance // hidden, still to be closed
-	renewed []plugin.Key
+	old     []*instance    // what ran, in order
+	now     []*instance    // what runs, in order
+	retired []*instance    // hidden, still to be closed
+	renewed []plugin.Key   // services that were provided anew, or went, in order
+	seen    map[string]int // how many of these a plugin knew of when it was last looked at
 	errs    []error
 }
 
@@ -59,7 +60,7 @@ type change struct {
 // before anything was touched. The caller has the turn.
 func (h *Host) change(ctx context.Context, shelf Shelf, booting bool) error {
 	plan := planned(shelf, h.base)
-	c := &change{host: h, shelf: slices.Clone(shelf), plan: plan, old: slices.Clone(h.running), now: slices.Clone(h.running)}
+	c := &change{host: h, shelf: slices.Clone(shelf), plan: plan, seen: map[string]int{}, old: slices.Clone(h.running), now: slices.Clone(h.running)}
 	var refused []error
 	for _, p := range shelf {
 		if err := plan.left[p.Name]; err != nil {
@@ -80,6 +81,11 @@ func (h *Host) change(ctx context.Context, shelf Shelf, booting bool) error {
 				refused = append(refused, err)
 				break
 			}
+		}
+	}
+	for _, p := range plan.order {
+		if at := c.at(p.Name); at >= 0 && c.stale(c.now[at]) { // who comes later gave what it held, and does no more
+			c.failed(c.one(ctx, p))
 		}
 	}
 	c.finish(ctx)
@@ -125,13 +131,14 @@ func (c *change) clear(ctx context.Context) {
 
 // one brings one plugin to what it is to be.
 func (c *change) one(ctx context.Context, p Plugin) error {
+	defer func() { c.seen[p.Name] = len(c.renewed) }()
 	for _, in := range c.leaving() {
 		if slices.ContainsFunc(p.Holds, in.gives) {
 			c.drop(in) // all others that give it have started
 		}
 	}
-	at := slices.IndexFunc(c.now, func(in *instance) bool { return in.Name == p.Name })
-	held := slices.ContainsFunc(p.Holds, func(k plugin.Key) bool { return slices.Contains(c.renewed, k) })
+	at := c.at(p.Name)
+	held := at >= 0 && c.stale(c.now[at])
 	if at >= 0 && c.now[at].same(&p) && !held {
 		return nil
 	}
@@ -220,12 +227,23 @@ func (c *change) hide(in *instance) {
 func (c *change) halt(ctx context.Context, in *instance) {
 	ctx = context.WithoutCancel(ctx)
 	c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
-	stopped := append(c.starved(), in)
+	stopped := append(c.starved(in.Gives...), in)
+	c.await(ctx)
 	for _, x := range stopped {
 		c.renewed = append(c.renewed, x.Gives...)
 		if x.gives(Store) {
 			c.failed(c.host.unseat(ctx))
 		}
-		c.failed(c.host.stop(ctx, x))
+		c.end(ctx, x)
 	}
+}
+
+// end stops an instance. One in which the reload itself was asked for is
+// hidden, and closed later.
+func (c *change) end(ctx context.Context, in *instance) {
+	err := c.host.stop(ctx, in)
+	if errors.Is(err, plugin.ErrSelfWait) {
+		c.hide(in)
+	}
+	c.failed(err)
 }
