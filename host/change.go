@@ -38,6 +38,7 @@ func (c *change) starved(gone ...plugin.Key) []*instance {
 		for _, in := range slices.Backward(slices.Clone(c.now)) {
 			if c.lacks(in) != nil || slices.ContainsFunc(in.Holds, func(k plugin.Key) bool { return slices.Contains(gone, k) }) {
 				gone = append(gone, in.Gives...)
+				c.late[in.Name] = true
 				c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
 				out, more = append(out, in), true
 			}
@@ -45,6 +46,18 @@ func (c *change) starved(gone ...plugin.Key) []*instance {
 	}
 	c.lastFirst(out)
 	return out
+}
+
+// again gives those another turn whose services changed after theirs: who came
+// later gave what they had, and does no more. It says whether there were any.
+func (c *change) again(ctx context.Context) (any bool) {
+	for _, p := range c.plan.order {
+		if at := c.at(p.Name); at < 0 && c.late[p.Name] || at >= 0 && c.stale(c.now[at]) {
+			any = true
+			c.failed(c.one(ctx, p))
+		}
+	}
+	return any
 }
 
 // at is where a plugin is among those that run; -1: it doesn't.
@@ -82,11 +95,17 @@ func (c *change) lastFirst(list []*instance) {
 // finish hides what is not to run any more, and closes what is hidden as soon
 // as nothing runs in it.
 func (c *change) finish(ctx context.Context) {
+	var starved []*instance
 	for _, in := range c.leaving() {
-		for _, x := range c.drop(in, in.Gives...) {
-			if !c.told(x.Name) && c.plan.place(x.Name) >= 0 {
-				c.failed(&PluginError{x.Name, missing(c.shelf, c.lost(x), x.Name)})
-			}
+		starved = append(starved, c.drop(in, in.Gives...)...)
+	}
+	for _, in := range c.starved() {
+		c.hide(in)
+		starved = append(starved, in)
+	}
+	for _, in := range starved {
+		if !c.told(in.Name) && c.plan.place(in.Name) >= 0 {
+			c.failed(&PluginError{in.Name, missing(c.shelf, c.lost(in), in.Name)})
 		}
 	}
 	p := c.plan
@@ -146,17 +165,26 @@ func (p *plan) place(name string) int {
 
 // await has what was replaced end first, as it may need what is to be stopped
 // now. It gets the grace time.
-func (c *change) await(ctx context.Context) {
+func (c *change) await(ctx context.Context, gone []plugin.Key) {
+	var first []*instance
+	for more := true; more; {
+		more = false
+		for _, in := range slices.Clone(c.retired) {
+			if slices.ContainsFunc(in.needs(), func(k plugin.Key) bool { return slices.Contains(gone, k) }) {
+				c.retired = slices.DeleteFunc(c.retired, func(x *instance) bool { return x == in })
+				gone = append(gone, in.Gives...)
+				first, more = append(first, in), true
+			}
+		}
+	}
 	patience := time.NewTimer(c.host.options.Grace)
 	defer patience.Stop()
 	select {
 	case <-c.host.buried:
 	case <-patience.C:
 	}
-	retired := c.retired
-	c.retired = nil
-	c.lastFirst(retired)
-	for _, in := range retired {
+	c.lastFirst(first)
+	for _, in := range first {
 		c.end(ctx, in)
 	}
 }

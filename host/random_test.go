@@ -92,11 +92,11 @@ func (z *zoo) shelf(chance *rand.Rand, before Shelf) Shelf {
 			p = Plugin{Name: p.Name, Config: chance.IntN(1000), Exclusive: chance.IntN(4) == 0}
 			for at, k := range all {
 				switch draw := chance.IntN(12); {
-				case draw < 3:
+				case draw < 5 && at >= i*4/7: // so that no two need each other
 					p.Gives = append(p.Gives, k)
-				case draw < 5 && at < i:
+				case draw < 3 && at < i*4/7:
 					p.Needs = append(p.Needs, k)
-				case draw < 7 && at < i:
+				case draw < 6 && at < i*4/7:
 					p.Holds = append(p.Holds, k)
 				}
 			}

@@ -48,11 +48,12 @@ type change struct {
 	host    *Host
 	shelf   Shelf
 	plan    *plan
-	old     []*instance    // what ran, in order
-	now     []*instance    // what runs, in order
-	retired []*instance    // hidden, still to be closed
-	renewed []plugin.Key   // services that were provided anew, or went, in order
-	seen    map[string]int // how many of these a plugin knew of when it was last looked at
+	old     []*instance     // what ran, in order
+	now     []*instance     // what runs, in order
+	retired []*instance     // hidden, still to be closed
+	renewed []plugin.Key    // services that were provided anew, or went, in order
+	seen    map[string]int  // how many of these a plugin knew of when it was last looked at
+	late    map[string]bool // was stopped for another, which may have been after its turn
 	errs    []error
 }
 
@@ -60,7 +61,7 @@ type change struct {
 // before anything was touched. The caller has the turn.
 func (h *Host) change(ctx context.Context, shelf Shelf, booting bool) error {
 	plan := planned(shelf, h.base)
-	c := &change{host: h, shelf: slices.Clone(shelf), plan: plan, seen: map[string]int{}, old: slices.Clone(h.running), now: slices.Clone(h.running)}
+	c := &change{host: h, shelf: slices.Clone(shelf), plan: plan, seen: map[string]int{}, late: map[string]bool{}, old: slices.Clone(h.running), now: slices.Clone(h.running)}
 	var refused []error
 	for _, p := range shelf {
 		if err := plan.left[p.Name]; err != nil {
@@ -83,9 +84,9 @@ func (h *Host) change(ctx context.Context, shelf Shelf, booting bool) error {
 			}
 		}
 	}
-	for _, p := range plan.order {
-		if at := c.at(p.Name); at >= 0 && c.stale(c.now[at]) { // who comes later gave what it held, and does no more
-			c.failed(c.one(ctx, p))
+	for range plan.order { // enough for all but those that hold each other's services
+		if booting || !c.again(ctx) {
+			break
 		}
 	}
 	c.finish(ctx)
@@ -131,6 +132,7 @@ func (c *change) clear(ctx context.Context) {
 
 // one brings one plugin to what it is to be.
 func (c *change) one(ctx context.Context, p Plugin) error {
+	delete(c.late, p.Name)
 	defer func() { c.seen[p.Name] = len(c.renewed) }()
 	for _, in := range c.leaving() {
 		if slices.ContainsFunc(p.Holds, in.gives) {
@@ -153,7 +155,7 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 	}
 	if old != nil && (p.Exclusive || old.Exclusive) {
 		c.halt(ctx, old)
-		return c.again(ctx, p, old)
+		return c.anew(ctx, p, old)
 	}
 	fresh, err := c.host.start(ctx, p)
 	switch {
@@ -167,8 +169,8 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 	return err
 }
 
-// again starts p in the place of old, which is stopped; or else old.
-func (c *change) again(ctx context.Context, p Plugin, old *instance) error {
+// anew starts p in the place of old, which is stopped; or else old.
+func (c *change) anew(ctx context.Context, p Plugin, old *instance) error {
 	fresh, err := c.host.start(ctx, p)
 	if err == nil {
 		return c.show(ctx, nil, fresh)
@@ -228,7 +230,11 @@ func (c *change) halt(ctx context.Context, in *instance) {
 	ctx = context.WithoutCancel(ctx)
 	c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
 	stopped := append(c.starved(in.Gives...), in)
-	c.await(ctx)
+	var gone []plugin.Key
+	for _, x := range stopped {
+		gone = append(gone, x.Gives...)
+	}
+	c.await(ctx, gone)
 	for _, x := range stopped {
 		c.renewed = append(c.renewed, x.Gives...)
 		if x.gives(Store) {
