@@ -81,13 +81,13 @@ func (c *change) lacks(in *instance) plugin.Key {
 }
 
 // lastFirst puts instances in the order in which they are stopped: those that
-// didn't run before, which nobody needs yet, first.
+// didn't run before first.
 func (c *change) lastFirst(list []*instance) {
 	place := func(in *instance) int {
 		if at := slices.Index(c.old, in); at >= 0 {
 			return at
 		}
-		return len(c.old)
+		return len(c.old) + in.serial
 	}
 	slices.SortStableFunc(list, func(a, b *instance) int { return cmp.Compare(place(b), place(a)) })
 }

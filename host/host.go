@@ -77,6 +77,7 @@ type Host struct {
 
 	// Of whoever has the turn.
 	running []*instance   // in the order in which they may start
+	started int           // how many were
 	seat    *instance     // nil: no store is there
 	graves  *plugin.Scope // of what was replaced and still runs
 	buried  chan struct{} // closed when all that was replaced has ended
@@ -97,7 +98,8 @@ type over struct {
 // instance is a plugin that runs.
 type instance struct {
 	Plugin
-	scope *plugin.Scope
+	scope  *plugin.Scope
+	serial int // in the order of starting
 }
 
 // Start boots the plugins. One that doesn't start is left out, with all that
@@ -176,7 +178,7 @@ func (h *Host) Shutdown(ctx context.Context) error {
 
 func (h *Host) shut(ctx context.Context) error {
 	h.turn <- struct{}{} // a reload under way ends first; nobody gets it after
-	errs := []error{h.unseat(ctx), h.stop(ctx, &instance{Plugin{Name: "replaced"}, h.graves})}
+	errs := []error{h.unseat(ctx), h.stop(ctx, &instance{Plugin: Plugin{Name: "replaced"}, scope: h.graves})}
 	for _, in := range slices.Backward(h.running) {
 		errs = append(errs, h.stop(ctx, in))
 	}
@@ -192,7 +194,8 @@ func (h *Host) start(ctx context.Context, p Plugin) (*instance, error) {
 	if err != nil {
 		return nil, &PluginError{p.Name, err}
 	}
-	in := &instance{p, scope}
+	h.started++
+	in := &instance{p, scope, h.started}
 	limited, cancel := context.WithTimeoutCause(ctx, h.options.Patience, fmt.Errorf("took more than %v", h.options.Patience))
 	defer cancel()
 	err = p.begin(limited, scope)

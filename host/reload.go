@@ -157,7 +157,7 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 		c.halt(ctx, old)
 		return c.anew(ctx, p, old)
 	}
-	fresh, err := c.host.start(ctx, p)
+	fresh, err := c.start(ctx, p)
 	switch {
 	case err == nil:
 		return c.show(ctx, old, fresh)
@@ -169,9 +169,21 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 	return err
 }
 
+// start has what is in the way of an exclusive plugin end first.
+func (c *change) start(ctx context.Context, p Plugin) (*instance, error) {
+	for _, in := range slices.Clone(c.retired) {
+		if in.Name == p.Name && (in.Exclusive || p.Exclusive) {
+			c.await(ctx, in.Gives)
+			c.retired = slices.DeleteFunc(c.retired, func(x *instance) bool { return x == in })
+			c.end(context.WithoutCancel(ctx), in)
+		}
+	}
+	return c.host.start(ctx, p)
+}
+
 // anew starts p in the place of old, which is stopped; or else old.
 func (c *change) anew(ctx context.Context, p Plugin, old *instance) error {
-	fresh, err := c.host.start(ctx, p)
+	fresh, err := c.start(ctx, p)
 	if err == nil {
 		return c.show(ctx, nil, fresh)
 	}
@@ -185,7 +197,7 @@ func (c *change) revive(ctx context.Context, name string) error {
 	if at < 0 || slices.ContainsFunc(c.old[at].needs(), func(k plugin.Key) bool { return !c.given(k, name) }) {
 		return nil
 	}
-	fresh, err := c.host.start(ctx, c.old[at].Plugin)
+	fresh, err := c.start(ctx, c.old[at].Plugin)
 	if err != nil {
 		return err
 	}
@@ -221,7 +233,7 @@ func (c *change) hide(in *instance) {
 		return // the host closes, and with it in
 	}
 	if err := c.host.scope.Swap(in.scope, empty); err == nil {
-		c.retired = append(c.retired, &instance{Plugin{Name: in.Name}, empty})
+		c.retired = append(c.retired, &instance{Plugin: Plugin{Name: in.Name}, scope: empty})
 	}
 }
 
