@@ -163,29 +163,35 @@ func (p *plan) place(name string) int {
 	return slices.IndexFunc(p.order, func(q Plugin) bool { return q.Name == name })
 }
 
-// await has what was replaced end first, as it may need what is to be stopped
-// now. It gets the grace time.
-func (c *change) await(ctx context.Context, gone []plugin.Key) {
+// await takes out all, running or replaced, that must end before these services
+// go, in the order in which they are to be stopped.
+func (c *change) await(gone []plugin.Key) []*instance {
+	gone = slices.Clone(gone)
 	var first []*instance
 	for more := true; more; {
-		more = false
-		for _, in := range slices.Clone(c.retired) {
+		found := c.starved(gone...)
+		for _, in := range c.retired {
 			if slices.ContainsFunc(in.needs(), func(k plugin.Key) bool { return slices.Contains(gone, k) }) {
-				c.retired = slices.DeleteFunc(c.retired, func(x *instance) bool { return x == in })
-				gone = append(gone, in.Gives...)
-				first, more = append(first, in), true
+				found = append(found, in)
 			}
 		}
-	}
-	patience := time.NewTimer(c.host.options.Grace)
-	defer patience.Stop()
-	select {
-	case <-c.host.buried:
-	case <-patience.C:
+		c.retired = slices.DeleteFunc(c.retired, func(x *instance) bool { return slices.Contains(found, x) })
+		for _, in := range found {
+			gone = append(gone, in.Gives...)
+		}
+		first, more = append(first, found...), len(found) > 0
 	}
 	c.lastFirst(first)
-	for _, in := range first {
-		c.end(ctx, in)
+	return first
+}
+
+// burying waits for what earlier changes replaced, at most the grace time.
+func (h *Host) burying() {
+	patience := time.NewTimer(h.options.Grace)
+	defer patience.Stop()
+	select {
+	case <-h.buried:
+	case <-patience.C:
 	}
 }
 

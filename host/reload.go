@@ -173,9 +173,8 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 func (c *change) start(ctx context.Context, p Plugin) (*instance, error) {
 	for _, in := range slices.Clone(c.retired) {
 		if in.Name == p.Name && (in.Exclusive || p.Exclusive) {
-			c.await(ctx, in.Gives)
 			c.retired = slices.DeleteFunc(c.retired, func(x *instance) bool { return x == in })
-			c.end(context.WithoutCancel(ctx), in)
+			c.halt(ctx, in)
 		}
 	}
 	return c.host.start(ctx, p)
@@ -241,12 +240,8 @@ func (c *change) hide(in *instance) {
 func (c *change) halt(ctx context.Context, in *instance) {
 	ctx = context.WithoutCancel(ctx)
 	c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
-	stopped := append(c.starved(in.Gives...), in)
-	var gone []plugin.Key
-	for _, x := range stopped {
-		gone = append(gone, x.Gives...)
-	}
-	c.await(ctx, gone)
+	stopped := append(c.await(in.Gives), in)
+	c.host.burying()
 	for _, x := range stopped {
 		c.renewed = append(c.renewed, x.Gives...)
 		if x.gives(Store) {
