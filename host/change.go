@@ -108,7 +108,11 @@ func (c *change) finish(ctx context.Context) {
 			c.failed(&PluginError{in.Name, missing(c.shelf, c.lost(in), in.Name)})
 		}
 	}
-	p := c.plan
+	var actual Shelf // not all are as the shelf has them
+	for _, in := range c.now {
+		actual = append(actual, in.Plugin)
+	}
+	p := planned(actual, c.host.base)
 	slices.SortStableFunc(c.now, func(a, b *instance) int { return cmp.Compare(p.place(a.Name), p.place(b.Name)) })
 	c.host.running = c.now
 	if slices.Contains(c.renewed, plugin.Key(Store)) || !c.given(Store, "") {
