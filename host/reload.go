@@ -146,6 +146,9 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 	}
 	for _, k := range p.needs() {
 		if !c.given(k, p.Name) {
+			if held { // what it holds goes
+				c.drop(c.now[at])
+			}
 			return &PluginError{p.Name, missing(c.shelf, k, p.Name)}
 		}
 	}
