@@ -244,6 +244,7 @@ func (c *change) halt(ctx context.Context, in *instance) {
 	ctx = context.WithoutCancel(ctx)
 	c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
 	stopped := append(c.await(in.Gives), in)
+	c.lastFirst(stopped) // also those that starve for another's sake, which in may need
 	c.host.burying()
 	for _, x := range stopped {
 		c.renewed = append(c.renewed, x.Gives...)
