@@ -180,6 +180,12 @@ func (c *change) start(ctx context.Context, p Plugin) (*instance, error) {
 			c.halt(ctx, in)
 		}
 	}
+	for _, k := range p.needs() {
+		if !c.given(k, p.Name) { // it went with what was in the way
+			c.late[p.Name] = true
+			return nil, &PluginError{p.Name, missing(c.shelf, k, p.Name)}
+		}
+	}
 	return c.host.start(ctx, p)
 }
 
