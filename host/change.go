@@ -97,10 +97,10 @@ func (c *change) lastFirst(list []*instance) {
 func (c *change) finish(ctx context.Context) {
 	var starved []*instance
 	for _, in := range c.leaving() {
-		starved = append(starved, c.drop(in, in.Gives...)...)
+		starved = append(starved, c.drop(ctx, in, in.Gives...)...)
 	}
 	for _, in := range c.starved() {
-		c.hide(in)
+		c.hide(ctx, in)
 		starved = append(starved, in)
 	}
 	for _, in := range starved {
@@ -150,7 +150,7 @@ func (c *change) lost(x *instance) plugin.Key {
 
 // drop hides an instance, and before it all that need what goes with it, or
 // hold what is gone.
-func (c *change) drop(in *instance, gone ...plugin.Key) (starved []*instance) {
+func (c *change) drop(ctx context.Context, in *instance, gone ...plugin.Key) (starved []*instance) {
 	if !slices.Contains(c.now, in) {
 		return nil // starved already
 	}
@@ -158,7 +158,7 @@ func (c *change) drop(in *instance, gone ...plugin.Key) (starved []*instance) {
 	starved = c.starved(gone...)
 	for _, x := range append(slices.Clone(starved), in) {
 		c.renewed = append(c.renewed, x.Gives...)
-		c.hide(x)
+		c.hide(ctx, x)
 	}
 	return starved
 }

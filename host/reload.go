@@ -136,7 +136,7 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 	defer func() { c.seen[p.Name] = len(c.renewed) }()
 	for _, in := range c.leaving() {
 		if slices.ContainsFunc(p.Holds, in.gives) {
-			c.drop(in) // all others that give it have started
+			c.drop(ctx, in) // all others that give it have started
 		}
 	}
 	at := c.at(p.Name)
@@ -147,7 +147,7 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 	for _, k := range p.needs() {
 		if !c.given(k, p.Name) {
 			if held { // what it holds goes
-				c.drop(c.now[at])
+				c.drop(ctx, c.now[at])
 			}
 			return &PluginError{p.Name, missing(c.shelf, k, p.Name)}
 		}
@@ -165,7 +165,7 @@ func (c *change) one(ctx context.Context, p Plugin) error {
 	case err == nil:
 		return c.show(ctx, old, fresh)
 	case old != nil && held: // what it holds goes
-		c.drop(old)
+		c.drop(ctx, old)
 	case old == nil:
 		return errors.Join(err, c.revive(ctx, p.Name))
 	}
@@ -218,7 +218,7 @@ func (c *change) show(ctx context.Context, old, fresh *instance) error {
 	if old != nil {
 		shadow = old.scope
 	}
-	if err := c.host.scope.Swap(shadow, fresh.scope); err != nil {
+	if err := c.host.scope.Swap(ctx, shadow, fresh.scope); err != nil {
 		return &PluginError{fresh.Name, errors.Join(err, c.host.stop(context.WithoutCancel(ctx), fresh))}
 	}
 	c.renewed = append(c.renewed, fresh.Gives...)
@@ -233,14 +233,14 @@ func (c *change) show(ctx context.Context, old, fresh *instance) error {
 }
 
 // hide lets nobody see an instance any more. It is closed later.
-func (c *change) hide(in *instance) {
+func (c *change) hide(ctx context.Context, in *instance) {
 	c.now = slices.DeleteFunc(c.now, func(x *instance) bool { return x == in })
 	c.retired = append(c.retired, in)
 	empty, err := c.host.scope.Shadow(in.Name)
 	if err != nil {
 		return // the host closes, and with it in
 	}
-	if err := c.host.scope.Swap(in.scope, empty); err == nil {
+	if err := c.host.scope.Swap(ctx, in.scope, empty); err == nil {
 		c.retired = append(c.retired, &instance{Plugin: Plugin{Name: in.Name}, scope: empty})
 	}
 }
@@ -266,7 +266,7 @@ func (c *change) halt(ctx context.Context, in *instance) {
 func (c *change) end(ctx context.Context, in *instance) {
 	err := c.host.stop(ctx, in)
 	if errors.Is(err, plugin.ErrSelfWait) {
-		c.hide(in)
+		c.hide(ctx, in)
 	}
 	c.failed(err)
 }
