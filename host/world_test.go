@@ -199,18 +199,6 @@ func (d *bodies) last() *body {
 	return d.made[len(d.made)-1]
 }
 
-// counting is a world whose ids are 1, 2, …
-func counting(now func() time.Time) agent.World {
-	var mu sync.Mutex
-	n := 0
-	return agent.World{Now: now, NewID: func() string {
-		mu.Lock()
-		defer mu.Unlock()
-		n++
-		return fmt.Sprint("p", n)
-	}}
-}
-
 func TestIDsAreUniqueAndSortByTime(t *testing.T) {
 	shape := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 	at := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
