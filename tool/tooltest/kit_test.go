@@ -225,16 +225,18 @@ var spoilt = []struct {
 	}},
 	{"mixes up the answers of calls beside each other", []string{"beside"}, func(*pad) (*tool.Tool, []Case) {
 		var n atomic.Int64
-		return body(func(context.Context) (tool.Answer, error) {
+		mixed := body(func(context.Context) (tool.Answer, error) {
 			n.Add(1)
 			time.Sleep(time.Millisecond)
 			return tool.Text(fmt.Sprint(n.Add(-1))), nil
-		}, tool.Beside()), []Case{{Check: func(r chat.Result) error {
+		}, tool.Beside())
+		alone := func(r chat.Result) error {
 			if got := chat.PlainText(r.Parts); got != "0" {
 				return fmt.Errorf("got %s", got)
 			}
 			return nil
-		}}}
+		}
+		return mixed, []Case{{Check: alone}}
 	}},
 }
 
